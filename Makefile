@@ -1,0 +1,54 @@
+# Every target prepares what it needs; `make test` on a fresh Debian machine is enough.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+WORKERS ?= 2
+DURATION ?= 60
+
+.PHONY: help setup run demo test lint format bench fuzz generate clean
+
+help:
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## prepare .venv, and the Debian packages that tests use where we may
+
+$(STAMP): pyproject.toml requirements.lock setup.py src/penstock/wire/records.py tools/setup.sh
+	@PYTHON=$(PYTHON) bash tools/setup.sh $(VENV)
+	@touch $@
+
+run: setup ## start a broker on 127.0.0.1:9092, data in ./penstock-data
+	$(BIN)/penstock serve
+
+demo: setup ## the main job from end to end, with what it does printed
+	$(BIN)/python -m tools.demo
+
+test: setup ## the whole suite
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
+
+lint: setup ## formatting, lint, types, imports, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m penstock.wire.generate --check
+
+format: setup ## format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+generate: setup ## write the generated messages and pages anew
+	$(BIN)/python -m penstock.wire.generate
+	$(BIN)/python -m tools.pages
+
+bench: setup ## measure; results go to bench/results
+	$(BIN)/python -m bench.run
+
+fuzz: setup ## fuzz every decoder for DURATION seconds each
+	@for target in tests/fuzz/fuzz_*.py; do echo "== $$target"; \
+	  $(BIN)/python $$target -max_total_time=$(DURATION) -close_fd_mask=1 || exit 1; done
+
+clean: ## remove what was built
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src -name '*.so' -delete

@@ -1,0 +1,1 @@
+"""What the broker answers: the table of APIs, and a handler for each."""

@@ -1,0 +1,178 @@
+"""What the handlers work on: one broker's state, and nothing that waits."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import NamedTuple
+
+from penstock.api.fetch_sessions import FetchSessions
+from penstock.config import BrokerConfig
+from penstock.errors import ErrorCode, Refused
+from penstock.log.log_dir import LogDir
+from penstock.metadata.cluster import Topic
+from penstock.metadata.image import Image
+from penstock.replication.leader import Leader
+from penstock.world.ports import Chance, Cold, Disk
+
+
+class Answered(NamedTuple):
+    """An API that this broker answers, as ApiVersions lists it."""
+
+    key: int
+    min_version: int
+    max_version: int
+
+
+class Dropped(NamedTuple):
+    """Files that no log needs any more, to be removed once nobody reads them."""
+
+    paths: list[str]
+    delay_ms: int
+
+
+class Broker:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        image: Image,
+        log_dir: LogDir,
+        disk: Disk,
+        chance: Chance,
+        answered: Sequence[Answered] = (),
+    ) -> None:
+        self.config = config
+        self.node_id = config.node_id
+        self.image = image
+        self.log_dir = log_dir
+        self.disk = disk
+        self.chance = chance
+        self.answered = answered
+        self.fetch_sessions = FetchSessions(config.fetch_sessions, chance)
+        self.disk_is_full = False
+        self.configured: dict[str, str] = {}
+        """What was set for this broker in file and command line, by name."""
+        self._producer_ids: deque[int] = deque()
+        """What is left of the blocks of producer ids that this broker took from the store."""
+        self._by_name: dict[tuple[str, int], Leader] = {}
+        self._by_id: dict[tuple[bytes, int], Leader] = {}
+        self._dirty: dict[Leader, None] = {}
+        self._dropped: list[Dropped] = []
+
+    @property
+    def controller_id(self) -> int:
+        """Who answers for changes of the cluster: anyone can, so the first of those alive."""
+        return min(self.image.brokers, default=-1)
+
+    # -- partitions
+
+    def leader(self, topic: str, index: int) -> Leader:
+        """The partition that a request names. Raises Refused if there is none here."""
+        found = self._by_name.get((topic, index))
+        if found is not None:
+            return found
+        record = self.image.topic(topic)
+        if record is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}")
+        return self._open(record, index)
+
+    def leader_by_id(self, topic_id: bytes, index: int) -> Leader:
+        found = self._by_id.get((topic_id, index))
+        if found is not None:
+            return found
+        record = self.image.topic_by_id(topic_id)
+        if record is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {topic_id.hex()}")
+        return self._open(record, index)
+
+    def _open(self, topic: Topic, index: int) -> Leader:
+        partition = self.image.partition(topic.id, index)
+        if partition is None:
+            raise Refused(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"{topic.name} has {topic.record.partitions} partitions, so there is no {index}",
+            )
+        if partition.leader != self.node_id:
+            raise Refused(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"broker {partition.leader} leads {topic.name}-{index}",
+            )
+        config = self.image.config(topic)
+        log = self.log_dir.log_for(topic.name, index, topic.id, config)
+        in_sync = frozenset(partition.isr)
+        leader = Leader(self.node_id, topic.name, index, partition.leader_epoch, in_sync, log)
+        self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
+        return leader
+
+    def open_leaders(self) -> list[Leader]:
+        """Partitions that have been used since the start; the others have nothing to look after."""
+        return list(self._by_id.values())
+
+    def leaders_with_data(self) -> Iterator[Leader]:
+        """Every partition that has ever been written to, whether it was used since the start."""
+        for topic, index in list(self.log_dir.logs):
+            if self.image.topic(topic) is not None:
+                yield self.leader(topic, index)
+
+    def remove_topic(self, topic: Topic) -> list[str]:
+        """It was deleted; returns the folders to remove off the loop."""
+        folders = []
+        for index in range(topic.record.partitions):
+            leader = self._by_id.pop((topic.id, index), None)
+            if leader is not None:
+                del self._by_name[topic.name, index]
+                self._dirty.pop(leader, None)
+                leader.delete()
+            folder = self.log_dir.delete_log(topic.name, index)
+            if folder is not None:
+                folders.append(folder)
+        return folders
+
+    def reconfigure(self, topic: Topic) -> None:
+        """Its settings were changed: what is open works by the new ones from here on."""
+        config = self.image.config(topic)
+        for index in range(topic.record.partitions):
+            leader = self._by_id.get((topic.id, index))
+            if leader is not None:
+                leader.log.config = config
+
+    def advance_start(self, leader: Leader, offset: int) -> None:
+        """Records below an offset are gone, and so are the segments that hold nothing else."""
+        log = leader.log
+        if paths := log.advance_start(offset):
+            self._dropped.append(Dropped(paths, log.config.file_delete_delay_ms))
+
+    def take_dropped(self) -> list[Dropped]:
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def warm(self, cold: Cold) -> Awaitable[None]:
+        """Bring bytes that a read would have waited for into the page cache."""
+        return self.disk.warm(cold.file, cold.position, cold.length)
+
+    # -- appends of one pass
+
+    def appended(self, leader: Leader) -> None:
+        """Its log has something that is to be written out at the end of the pass."""
+        self._dirty[leader] = None
+
+    def take_dirty(self) -> dict[Leader, None]:
+        if not self._dirty:
+            return self._dirty
+        dirty, self._dirty = self._dirty, {}
+        return dirty
+
+    def take_producer_id(self) -> int | None:
+        """None: a new block is needed."""
+        return self._producer_ids.popleft() if self._producer_ids else None
+
+    def add_producer_ids(self, first: int, count: int) -> None:
+        self._producer_ids.extend(range(first, first + count))
+
+    def check_room(self) -> None:
+        if self.disk_is_full:
+            raise Refused(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"the disk of {self.config.data_dir} has less than disk.free.min.bytes="
+                f"{self.config.disk_free_min_bytes} left; free some space or lower retention",
+            )

@@ -1,0 +1,40 @@
+"""What settings can belong to, as requests name it: a type and a name."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from penstock.api.broker import Broker
+from penstock.errors import ErrorCode, Refused
+
+
+class ResourceType(IntEnum):
+    """Those that Kafka has; settings of topics and brokers are what we have."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+def broker_named(broker: Broker, name: str) -> int | None:
+    """The number of this broker, or None for what holds for all: they are called ""."""
+    if not name:
+        return None
+    if name != str(broker.node_id):
+        raise Refused(
+            ErrorCode.INVALID_REQUEST,
+            f"this is broker {broker.node_id}: give its number, or an empty name for what holds "
+            f"for all brokers, not {name[:100]!r}",
+        )
+    return broker.node_id
+
+
+def without_settings(resource_type: int) -> Refused:
+    known = {item.value: item.name for item in ResourceType}
+    return Refused(
+        ErrorCode.INVALID_REQUEST,
+        f"resources of type {known.get(resource_type, resource_type)} have no settings here; "
+        "topics and brokers do",
+    )

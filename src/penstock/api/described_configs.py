@@ -1,0 +1,148 @@
+"""Settings as clients are shown them: what holds, and the layers that it comes from.
+
+A topic's setting is looked for in the topic, then in what was changed for this broker while it ran,
+then for all brokers, then in what the broker was started with, and last comes the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from penstock.api.broker import Broker
+from penstock.config import BROKER_SETTINGS, TOPIC_DEFAULTS, TOPIC_SETTINGS
+from penstock.errors import Refused
+from penstock.metadata import topic_settings
+from penstock.metadata.records import TopicRecord
+from penstock.settings import Setting
+
+ALL_BROKER_SETTINGS: Mapping[str, Setting] = {**TOPIC_DEFAULTS, **BROKER_SETTINGS}
+INT_MAX = 2_147_483_647
+
+
+class Source(IntEnum):
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+class ConfigType(IntEnum):
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+
+
+class Layer(NamedTuple):
+    """One place where a setting has a value, and its name there."""
+
+    source: Source
+    name: str
+    value: str | None
+    """None for secrets: they are never shown."""
+
+
+class Described(NamedTuple):
+    name: str
+    setting: Setting
+    layers: list[Layer]
+    """The first is the one that holds; the default is among them."""
+
+    @property
+    def value(self) -> str | None:
+        return self.layers[0].value
+
+    @property
+    def source(self) -> Source:
+        return self.layers[0].source
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it can only be set in the broker's config, before it starts."""
+        own = BROKER_SETTINGS.get(self.name)
+        return own is self.setting and not own.dynamic
+
+    @property
+    def type(self) -> ConfigType:
+        kind, most = self.setting.kind, self.setting.at_most
+        if kind is int:
+            return ConfigType.INT if most is not None and most <= INT_MAX else ConfigType.LONG
+        return _TYPES[kind]
+
+
+_TYPES = {
+    bool: ConfigType.BOOLEAN,
+    str: ConfigType.STRING,
+    float: ConfigType.DOUBLE,
+    tuple: ConfigType.LIST,
+}
+
+
+def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
+    defaults = topic_settings.effective({}, (), record.replication_factor)
+    lower = _layers_of_this_broker(broker)
+    for name, setting in TOPIC_SETTINGS.items():
+        layers = [
+            *_found(setting, Source.DYNAMIC_TOPIC, name, record.configs),
+            *_found_in(setting, setting.broker_name, lower),
+            _layer(setting, Source.DEFAULT, setting.broker_name, _value(defaults, setting)),
+        ]
+        yield Described(name, setting, layers)
+
+
+def describe_broker(broker: Broker) -> Iterator[Described]:
+    """All settings of this broker."""
+    for name, setting in ALL_BROKER_SETTINGS.items():
+        layers = _found_in(setting, name, _layers_of_this_broker(broker))
+        default = _layer(setting, Source.DEFAULT, name, setting.show(setting.default))
+        yield Described(name, setting, [*layers, default])
+
+
+def describe_all_brokers(broker: Broker) -> Iterator[Described]:
+    """Only what was changed for all of them: the rest may differ from one to the next."""
+    held = broker.image.broker_config(None)
+    texts = held.record.configs if held else {}
+    for name, setting in ALL_BROKER_SETTINGS.items():
+        if layers := list(_found(setting, Source.DYNAMIC_DEFAULT_BROKER, name, texts)):
+            default = _layer(setting, Source.DEFAULT, name, setting.show(setting.default))
+            yield Described(name, setting, [*layers, default])
+
+
+def _layers_of_this_broker(broker: Broker) -> dict[Source, Mapping[str, str]]:
+    own, general = (broker.image.broker_config(number) for number in (broker.node_id, None))
+    return {
+        Source.DYNAMIC_BROKER: own.record.configs if own else {},
+        Source.DYNAMIC_DEFAULT_BROKER: general.record.configs if general else {},
+        Source.STATIC_BROKER: broker.configured,
+    }
+
+
+def _found_in(
+    setting: Setting, name: str, layers: Mapping[Source, Mapping[str, str]]
+) -> Iterator[Layer]:
+    for source, texts in layers.items():
+        yield from _found(setting, source, name, texts)
+
+
+def _found(
+    setting: Setting, source: Source, name: str, texts: Mapping[str, str]
+) -> Iterator[Layer]:
+    """The layer, if it has the setting. What we would refuse today does not hold: left out."""
+    if name in texts:
+        try:
+            yield _layer(setting, source, name, setting.show(setting.parse(texts[name])))
+        except Refused:
+            return
+
+
+def _layer(setting: Setting, source: Source, name: str, value: str) -> Layer:
+    return Layer(source, name, None if setting.secret else value)
+
+
+def _value(config: object, setting: Setting) -> str:
+    return setting.show(getattr(config, setting.attribute))

@@ -1,0 +1,151 @@
+"""Incremental fetch sessions (KIP-227): a client names its partitions once, then only changes.
+
+The broker answers an incremental fetch with those partitions alone that have news. A session is
+known by its id and by an epoch that goes up with each request, so that a lost answer is noticed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from penstock.errors import ErrorCode, Refused
+from penstock.wire.messages.k01_fetch import FetchPartition, FetchRequest, PartitionData
+from penstock.world.ports import Chance
+
+FINAL, INITIAL = -1, 0
+SAFE_FROM_EVICTION_MS = 120_000
+PARTITIONS_MAX = 500_000
+"""Over all sessions. A client past that is served without one."""
+EPOCH_MAX = 0x7FFFFFFF
+
+Key = tuple[str, bytes, int]
+"""Topic name and id, one of them empty, and partition."""
+
+
+class News(NamedTuple):
+    """What a client was last told of a partition."""
+
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+
+
+NOTHING_TOLD = News(-1, -1, -1)
+
+
+class FetchSession:
+    __slots__ = ("epoch", "partitions", "session_id", "told", "used_ms", "uses_ids")
+
+    def __init__(self, session_id: int, uses_ids: bool, used_ms: int) -> None:
+        self.session_id = session_id
+        self.uses_ids = uses_ids
+        self.used_ms = used_ms
+        self.epoch = 1
+        self.partitions: OrderedDict[Key, FetchPartition] = OrderedDict()
+        self.told: dict[Key, News] = {}
+
+    def has_news(self, key: Key, data: PartitionData) -> bool:
+        """Whether the client must hear of this partition; it counts as told from here on."""
+        news = News(data.high_watermark, data.last_stable_offset, data.log_start_offset)
+        if data.error_code:  # said again until the client forgets the partition
+            self.told.pop(key, None)
+            return True
+        is_new = self.told.get(key, NOTHING_TOLD) != news
+        self.told[key] = news
+        if data.records is not None and len(data.records):
+            self.partitions.move_to_end(key)  # the others come first next time
+            return True
+        return is_new or data.diverging_epoch.epoch >= 0
+
+    def update(self, request: FetchRequest) -> None:
+        for key in forgotten(request):
+            self.partitions.pop(key, None)
+            self.told.pop(key, None)
+        for key, partition in named(request):
+            self.partitions[key] = partition
+
+
+class Fetching(NamedTuple):
+    """The partitions that one request asks for, and the session it belongs to, if any."""
+
+    partitions: Sequence[tuple[Key, FetchPartition]]
+    session: FetchSession | None
+    is_incremental: bool
+
+    @property
+    def session_id(self) -> int:
+        return self.session.session_id if self.session else 0
+
+
+class FetchSessions:
+    def __init__(self, slots: int, chance: Chance) -> None:
+        self._slots = slots
+        self._chance = chance
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(self, request: FetchRequest, *, uses_ids: bool, now_ms: int) -> Fetching:
+        if request.session_epoch in (INITIAL, FINAL):
+            self._sessions.pop(request.session_id, None)
+            partitions = list(named(request))
+            if request.session_epoch == FINAL or not partitions:
+                return Fetching(partitions, None, False)
+            return Fetching(partitions, self._create(partitions, uses_ids, now_ms), False)
+        session = self._session(request, uses_ids)
+        session.update(request)
+        session.epoch = 1 if session.epoch == EPOCH_MAX else session.epoch + 1
+        session.used_ms = now_ms
+        self._sessions.move_to_end(session.session_id)
+        return Fetching(list(session.partitions.items()), session, True)
+
+    def _session(self, request: FetchRequest, uses_ids: bool) -> FetchSession:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise Refused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.uses_ids != uses_ids:
+            raise Refused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        return session
+
+    def _create(
+        self, partitions: Sequence[tuple[Key, FetchPartition]], uses_ids: bool, now_ms: int
+    ) -> FetchSession | None:
+        if not self._make_room(len(partitions), now_ms):
+            return None
+        session_id = 0
+        while session_id == 0 or session_id in self._sessions:
+            session_id = self._chance.below(EPOCH_MAX)
+        session = FetchSession(session_id, uses_ids, now_ms)
+        session.partitions.update(partitions)
+        self._sessions[session_id] = session
+        return session
+
+    def _make_room(self, partitions: int, now_ms: int) -> bool:
+        """Sessions unused for long give way, the longest unused first."""
+        while self._sessions and not self._has_room(partitions):
+            oldest = next(iter(self._sessions.values()))
+            if now_ms - oldest.used_ms < SAFE_FROM_EVICTION_MS:
+                return False
+            del self._sessions[oldest.session_id]
+        return self._has_room(partitions)
+
+    def _has_room(self, partitions: int) -> bool:
+        held = sum(len(session.partitions) for session in self._sessions.values())
+        return len(self._sessions) < self._slots and held + partitions <= PARTITIONS_MAX
+
+
+def named(request: FetchRequest) -> Iterable[tuple[Key, FetchPartition]]:
+    for topic in request.topics:
+        for partition in topic.partitions:
+            yield (topic.topic, topic.topic_id, partition.partition), partition
+
+
+def forgotten(request: FetchRequest) -> Iterable[Key]:
+    for topic in request.forgotten_topics_data:
+        for index in topic.partitions:
+            yield topic.topic, topic.topic_id, index

@@ -1,0 +1,82 @@
+"""DeleteTopics: by name, or by id since version 6.
+
+Version 3 brought an error of its own for `delete.topic.enable=false`, 5 error messages. All topics
+of a request are one commit, but a topic that is refused does not hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.change_each import change_each, error_of
+from penstock.api.outcome import Outcome
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.changes import Commit, delete_topic
+from penstock.metadata.image import Image
+from penstock.metadata.records import TopicRecord
+from penstock.wire.codec import NULL_UUID
+from penstock.wire.messages.k20_delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+OWN_ERROR_SINCE = 3
+
+Key = tuple[str | None, bytes]
+"""What a topic was asked for by: its name, or its id."""
+
+
+def delete_topics(
+    broker: Broker, request: DeleteTopicsRequest, call: Call
+) -> Outcome[DeleteTopicsResponse]:
+    if not broker.config.delete_topics:
+        code = ErrorCode.TOPIC_DELETION_DISABLED
+        raise Refused(
+            code if call.version >= OWN_ERROR_SINCE else ErrorCode.INVALID_REQUEST,
+            "topics are not deleted here: delete.topic.enable is false",
+        )
+    keys = _keys(request)
+    names = {name for name, _ in keys}
+    decide = partial(_delete, names=names, nonce=broker.chance.uuid())
+    return change_each(broker, [(key, partial(decide, key=key)) for key in keys], _respond)
+
+
+def _keys(request: DeleteTopicsRequest) -> list[Key]:
+    """Versions before 6 have but names."""
+    by_name: list[Key] = [(name, NULL_UUID) for name in request.topic_names]
+    return by_name + [(topic.name, topic.topic_id) for topic in request.topics]
+
+
+def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> Commit[TopicRecord]:
+    name, topic_id = key
+    if (name is None) == (topic_id == NULL_UUID):
+        raise Refused(ErrorCode.INVALID_REQUEST, "give either the name of a topic or its id")
+    if name is None:
+        topic = image.topic_by_id(topic_id)
+        if topic is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {topic_id.hex()}")
+        name = topic.name
+        if name in names:
+            raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is in this request by name as well")
+    return delete_topic(image, name, nonce=nonce)
+
+
+def _respond(answers: Mapping[Key, TopicRecord | Refused]) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(responses=[_result(key, answer) for key, answer in answers.items()])
+
+
+def _result(key: Key, answer: TopicRecord | Refused) -> DeletableTopicResult:
+    name, topic_id = key if isinstance(answer, Refused) else (answer.name, answer.topic_id)
+    return DeletableTopicResult(name, topic_id, *error_of(answer))
+
+
+def delete_topics_failed(
+    request: DeleteTopicsRequest, code: ErrorCode, message: str
+) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(
+        responses=[DeletableTopicResult(*key, code, message) for key in _keys(request)]
+    )

@@ -1,0 +1,75 @@
+"""AlterConfigs: all settings of a topic or broker anew; what is not given falls to its default.
+
+Superseded by IncrementalAlterConfigs, and still sent by older tools. All resources of a request are
+one commit, but one that is refused does not hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.change_each import change_each, error_of
+from penstock.api.config_resources import ResourceType, broker_named, without_settings
+from penstock.api.outcome import Outcome
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.changes import Commit
+from penstock.metadata.config_changes import replace_broker_configs, replace_topic_configs
+from penstock.metadata.image import Image
+from penstock.wire.messages.k33_alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+Key = tuple[int, str]
+"""Type and name of a resource."""
+
+
+def alter_configs(
+    broker: Broker, request: AlterConfigsRequest, call: Call
+) -> Outcome[AlterConfigsResponse]:
+    decide = partial(_replace, broker=broker, nonce=broker.chance.uuid())
+    return change_each(
+        broker,
+        [
+            ((each.resource_type, each.resource_name), partial(decide, resource=each))
+            for each in request.resources
+        ],
+        _respond,
+        validate_only=request.validate_only,
+    )
+
+
+def _replace(
+    image: Image, *, broker: Broker, resource: AlterConfigsResource, nonce: bytes
+) -> Commit[Any]:
+    name = resource.resource_name
+    configs = {config.name: config.value for config in resource.configs}
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            return replace_topic_configs(image, name, configs, nonce=nonce)
+        case ResourceType.BROKER:
+            return replace_broker_configs(image, broker_named(broker, name), configs)
+    raise without_settings(resource.resource_type)
+
+
+def _respond(answers: Mapping[Key, object]) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(*error_of(answer), *key) for key, answer in answers.items()
+        ]
+    )
+
+
+def alter_configs_failed(
+    request: AlterConfigsRequest, code: ErrorCode, message: str
+) -> AlterConfigsResponse:
+    refused = Refused(code, message)
+    return _respond(
+        {(each.resource_type, each.resource_name): refused for each in request.resources}
+    )

@@ -1,0 +1,56 @@
+"""CreatePartitions: more partitions for topics; `count` is how many there are to be in all.
+
+All topics of a request are one commit, but a topic that is refused does not hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.change_each import change_each, error_of
+from penstock.api.outcome import Outcome
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.changes import Commit, add_partitions
+from penstock.metadata.image import Image
+from penstock.metadata.records import TopicRecord
+from penstock.wire.messages.k37_create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def create_partitions(
+    broker: Broker, request: CreatePartitionsRequest, call: Call
+) -> Outcome[CreatePartitionsResponse]:
+    decide = partial(_add, nonce=broker.chance.uuid())
+    return change_each(
+        broker,
+        [(topic.name, partial(decide, topic=topic)) for topic in request.topics],
+        _respond,
+        validate_only=request.validate_only,
+    )
+
+
+def _add(image: Image, *, topic: CreatePartitionsTopic, nonce: bytes) -> Commit[TopicRecord]:
+    given = topic.assignments
+    assignments = None if given is None else [each.broker_ids for each in given]
+    return add_partitions(image, topic.name, topic.count, nonce=nonce, assignments=assignments)
+
+
+def _respond(answers: Mapping[str, object]) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(name, *error_of(answer)) for name, answer in answers.items()
+        ]
+    )
+
+
+def create_partitions_failed(
+    request: CreatePartitionsRequest, code: ErrorCode, message: str
+) -> CreatePartitionsResponse:
+    return _respond({topic.name: Refused(code, message) for topic in request.topics})

@@ -1,0 +1,89 @@
+"""IncrementalAlterConfigs: single settings of topics and brokers; what is not given stays.
+
+A setting can be set, deleted (so that it falls to its default), and, where it is a list, appended
+to or subtracted from. All resources of a request are one commit, but one that is refused does not
+hold up the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.change_each import change_each, error_of
+from penstock.api.config_resources import ResourceType, broker_named, without_settings
+from penstock.api.outcome import Outcome
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.changes import Commit
+from penstock.metadata.config_changes import change_broker_configs, change_topic_configs
+from penstock.metadata.config_values import ConfigChange, Operation
+from penstock.metadata.image import Image
+from penstock.wire.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+Key = tuple[int, str]
+"""Type and name of a resource."""
+
+
+def incremental_alter_configs(
+    broker: Broker, request: IncrementalAlterConfigsRequest, call: Call
+) -> Outcome[IncrementalAlterConfigsResponse]:
+    decide = partial(_change, broker=broker, nonce=broker.chance.uuid())
+    return change_each(
+        broker,
+        [
+            ((each.resource_type, each.resource_name), partial(decide, resource=each))
+            for each in request.resources
+        ],
+        _respond,
+        validate_only=request.validate_only,
+    )
+
+
+def _change(
+    image: Image, *, broker: Broker, resource: AlterConfigsResource, nonce: bytes
+) -> Commit[Any]:
+    name = resource.resource_name
+    changes = [_config_change(config) for config in resource.configs]
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            return change_topic_configs(image, name, changes, nonce=nonce)
+        case ResourceType.BROKER:
+            return change_broker_configs(image, broker_named(broker, name), changes)
+    raise without_settings(resource.resource_type)
+
+
+def _config_change(config: AlterableConfig) -> ConfigChange:
+    try:
+        operation = Operation(config.config_operation)
+    except ValueError:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST,
+            f"{config.config_operation} is nothing that can be done to {config.name}",
+        ) from None
+    return ConfigChange(config.name, operation, config.value)
+
+
+def _respond(answers: Mapping[Key, object]) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(*error_of(answer), *key) for key, answer in answers.items()
+        ]
+    )
+
+
+def incremental_alter_configs_failed(
+    request: IncrementalAlterConfigsRequest, code: ErrorCode, message: str
+) -> IncrementalAlterConfigsResponse:
+    refused = Refused(code, message)
+    return _respond(
+        {(each.resource_type, each.resource_name): refused for each in request.resources}
+    )

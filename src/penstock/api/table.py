@@ -1,0 +1,93 @@
+"""The one table of what we answer. Dispatch, ApiVersions and the compatibility page read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.api.broker import Answered
+from penstock.api.call import Api, Handler, Versions
+from penstock.api.handlers.k00_produce import produce, produce_failed
+from penstock.api.handlers.k01_fetch import fetch
+from penstock.api.handlers.k02_list_offsets import list_offsets
+from penstock.api.handlers.k03_metadata import metadata
+from penstock.api.handlers.k10_find_coordinator import find_coordinator, find_coordinator_failed
+from penstock.api.handlers.k18_api_versions import api_versions
+from penstock.api.handlers.k19_create_topics import create_topics, create_topics_failed
+from penstock.api.handlers.k20_delete_topics import delete_topics, delete_topics_failed
+from penstock.api.handlers.k21_delete_records import delete_records
+from penstock.api.handlers.k22_init_producer_id import init_producer_id
+from penstock.api.handlers.k23_offset_for_leader_epoch import offset_for_leader_epoch
+from penstock.api.handlers.k32_describe_configs import describe_configs, describe_configs_failed
+from penstock.api.handlers.k33_alter_configs import alter_configs, alter_configs_failed
+from penstock.api.handlers.k35_describe_log_dirs import describe_log_dirs
+from penstock.api.handlers.k37_create_partitions import (
+    create_partitions,
+    create_partitions_failed,
+)
+from penstock.api.handlers.k44_incremental_alter_configs import (
+    incremental_alter_configs,
+    incremental_alter_configs_failed,
+)
+from penstock.api.handlers.k57_update_features import update_features
+from penstock.api.handlers.k60_describe_cluster import describe_cluster
+from penstock.api.handlers.k61_describe_producers import describe_producers
+from penstock.api.handlers.k75_describe_topic_partitions import (
+    describe_topic_partitions,
+    describe_topic_partitions_failed,
+)
+from penstock.wire.messages import ApiKey, message_types
+
+
+def answer(key: ApiKey, lowest: int, highest: int, handler: Handler, **rest: Any) -> Api:
+    request, response = message_types(key)
+    return Api(key, Versions(lowest, highest), request, response, handler, **rest)
+
+
+ROWS = (
+    answer(ApiKey.PRODUCE, 3, 13, produce, advertised_from=0, failed=produce_failed),
+    answer(ApiKey.FETCH, 4, 17, fetch),
+    answer(ApiKey.LIST_OFFSETS, 1, 10, list_offsets),
+    answer(ApiKey.METADATA, 0, 13, metadata),
+    answer(ApiKey.FIND_COORDINATOR, 0, 6, find_coordinator, failed=find_coordinator_failed),
+    answer(ApiKey.API_VERSIONS, 0, 4, api_versions),
+    answer(ApiKey.CREATE_TOPICS, 2, 7, create_topics, failed=create_topics_failed),
+    answer(ApiKey.DELETE_TOPICS, 1, 6, delete_topics, failed=delete_topics_failed),
+    answer(ApiKey.DELETE_RECORDS, 0, 2, delete_records),
+    answer(ApiKey.INIT_PRODUCER_ID, 0, 5, init_producer_id),
+    answer(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, offset_for_leader_epoch),
+    answer(ApiKey.DESCRIBE_CONFIGS, 1, 4, describe_configs, failed=describe_configs_failed),
+    answer(ApiKey.ALTER_CONFIGS, 0, 2, alter_configs, failed=alter_configs_failed),
+    answer(ApiKey.DESCRIBE_LOG_DIRS, 1, 4, describe_log_dirs),
+    answer(ApiKey.CREATE_PARTITIONS, 0, 3, create_partitions, failed=create_partitions_failed),
+    answer(
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        0,
+        1,
+        incremental_alter_configs,
+        failed=incremental_alter_configs_failed,
+    ),
+    answer(ApiKey.UPDATE_FEATURES, 0, 2, update_features),
+    answer(ApiKey.DESCRIBE_CLUSTER, 0, 2, describe_cluster),
+    answer(ApiKey.DESCRIBE_PRODUCERS, 0, 0, describe_producers),
+    answer(
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+        0,
+        0,
+        describe_topic_partitions,
+        failed=describe_topic_partitions_failed,
+    ),
+)
+
+APIS: dict[int, Api] = {api.key: api for api in ROWS}
+
+
+def answered() -> list[Answered]:
+    """What ApiVersions tells clients."""
+    return [
+        Answered(
+            key,
+            api.versions.min if api.advertised_from is None else api.advertised_from,
+            api.versions.max,
+        )
+        for key, api in sorted(APIS.items())
+    ]

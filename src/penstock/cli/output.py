@@ -1,0 +1,68 @@
+"""What commands print: tables for eyes, JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def emit_json(value: Any) -> None:
+    import msgspec  # noqa: PLC0415
+
+    click.echo(msgspec.json.encode(value))
+
+
+def emit_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Columns as wide as they need to be: nothing is cut where the output is not a terminal."""
+    texts = [[_shown(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
+    right = [
+        bool(rows) and all(isinstance(row[at], int) for row in rows) for at in range(len(heads))
+    ]
+    head = _line([name.upper() for name in heads], widths, right)
+    click.echo(click.style(head, bold=True))
+    for row in texts:
+        click.echo(_line(row, widths, right))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = [
+        cell.rjust(width) if to_right else cell.ljust(width)
+        for cell, width, to_right in zip(cells, widths, right, strict=True)
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def _shown(cell: object) -> str:
+    if cell is None:
+        return "-"
+    if isinstance(cell, tuple | list):
+        return ",".join(map(str, cell)) or "-"
+    return str(cell)
+
+
+def size_text(size_bytes: int) -> str:
+    size = float(size_bytes)
+    for unit in _UNITS:
+        if size < 1024 or unit == _UNITS[-1]:
+            break
+        size /= 1024
+    return f"{size_bytes} B" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+
+
+def time_text(timestamp_ms: int) -> str:
+    """ISO 8601 in UTC; the bare number where it lies outside the calendar."""
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(timestamp_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,52 @@
+"""`penstock serve`: one broker, in the foreground."""
+
+from __future__ import annotations
+
+import click
+
+from penstock.cli.options import set_option
+
+FLAGS = {
+    "listen": "listeners",
+    "advertise": "advertised.listeners",
+    "data_dir": "log.dir",
+    "node_id": "node.id",
+    "store": "metadata.store",
+}
+"""Which setting a flag stands for."""
+
+
+@click.command("serve")
+@click.option("--config", "config_path", metavar="FILE", help="Settings in TOML.")
+@click.option("--listen", metavar="HOST:PORT", help="Where to accept clients; port 0 is any.")
+@click.option("--advertise", metavar="HOST:PORT", help="What clients are told to connect to.")
+@click.option("--data-dir", metavar="DIR", help="Where data is kept; created if missing.")
+@click.option("--node-id", metavar="N", help="This broker's number in the cluster.")
+@click.option("--store", metavar="URL", help="Where metadata is kept: sqlite:PATH.")
+@set_option
+@click.pass_context
+def command(
+    ctx: click.Context, /, config_path: str | None, settings: dict[str, str], **flags: str | None
+) -> None:
+    """Run a broker until SIGTERM or Ctrl-C.
+
+    It prints `penstock ready: broker N at HOST:PORT` once it accepts clients. Flags win over --set,
+    and --set over the file.
+    """
+    texts = gather(config_path, settings, flags)
+    from penstock.node.run import serve  # noqa: PLC0415
+
+    ctx.exit(serve(texts))
+
+
+def gather(
+    config_path: str | None, settings: dict[str, str], flags: dict[str, str | None]
+) -> dict[str, str]:
+    """All texts by setting name, checked: a broker does not start with half of them wrong."""
+    from penstock import config_file  # noqa: PLC0415
+
+    given = {FLAGS[flag]: text for flag, text in flags.items() if text is not None}
+    if wrong := config_file.problems({**settings, **given}):
+        raise click.UsageError("; ".join(wrong))
+    texts = config_file.read(config_path) if config_path else {}
+    return {**texts, **settings, **given}

@@ -1,0 +1,205 @@
+"""`penstock topic`: make, list, change, cut and delete topics."""
+
+from __future__ import annotations
+
+import click
+
+from penstock.cli.options import (
+    cluster_options,
+    confirm,
+    connect,
+    json_option,
+    set_option,
+    topic_argument,
+    yes_option,
+)
+from penstock.cli.output import counted, emit_json, emit_table
+from penstock.cli.positions import END, Position, PositionType
+from penstock.cli.topic_describe import describe
+
+
+@click.group("topic")
+def command() -> None:
+    """Work with topics."""
+
+
+command.add_command(describe)
+
+
+@command.command("create")
+@click.argument("name")
+@click.option(
+    "--partitions", type=click.IntRange(min=1), help="How many; else the broker's default."
+)
+@click.option("--replication-factor", type=click.IntRange(1, 32767), help="Replicas of each.")
+@set_option
+@json_option
+@cluster_options
+def create(
+    name: str,
+    partitions: int | None,
+    replication_factor: int | None,
+    settings: dict[str, str],
+    as_json: bool,
+    bootstrap: str,
+    timeout_s: float,
+) -> None:
+    """Make the topic NAME."""
+    from penstock.client.admin import BY_DEFAULT, create_topic  # noqa: PLC0415
+
+    with connect(bootstrap, timeout_s) as client:
+        create_topic(
+            client, name, partitions or BY_DEFAULT, replication_factor or BY_DEFAULT, settings
+        )
+        made = client.retry(lambda deadline: client.topic(name, deadline=deadline))
+    replicas = len(made.partitions[0].replicas)
+    if as_json:
+        emit_json(
+            {"topic": name, "partitions": len(made.partitions), "replication_factor": replicas}
+        )
+    else:
+        shape = f"{counted(len(made.partitions), 'partition')}, {counted(replicas, 'replica')} each"
+        click.echo(f"created topic {name}: {shape}")
+
+
+@command.command("list")
+@click.option("--internal", is_flag=True, help="With the topics that the cluster keeps for itself.")
+@json_option
+@cluster_options
+def list_topics(internal: bool, as_json: bool, bootstrap: str, timeout_s: float) -> None:
+    """List topics."""
+    with connect(bootstrap, timeout_s) as client:
+        found = client.metadata().topics.values()
+    shown = sorted(
+        (each for each in found if internal or not each.is_internal), key=lambda t: t.name
+    )
+    rows = []
+    for each in shown:
+        replicas = min((len(part.replicas) for part in each.partitions.values()), default=0)
+        rows.append((each.name, len(each.partitions), replicas))
+    if as_json:
+        names = ("topic", "partitions", "replication_factor")
+        emit_json([dict(zip(names, row, strict=True)) for row in rows])
+    elif rows:
+        emit_table(("topic", "partitions", "replicas"), rows)
+    else:
+        click.echo("there are no topics; make one with `penstock topic create NAME`", err=True)
+
+
+@command.command("alter")
+@topic_argument
+@click.option("--partitions", type=click.IntRange(min=1), help="How many there shall be in all.")
+@set_option
+@click.option("--unset", multiple=True, metavar="KEY", help="Back to the default.")
+@json_option
+@cluster_options
+def alter(
+    topic: str,
+    partitions: int | None,
+    settings: dict[str, str],
+    unset: tuple[str, ...],
+    as_json: bool,
+    bootstrap: str,
+    timeout_s: float,
+) -> None:
+    """Change the number of partitions or the settings of TOPIC."""
+    from penstock.client.admin import add_partitions, alter_topic  # noqa: PLC0415
+
+    if twice := set(unset) & set(settings):
+        raise click.UsageError(f"{', '.join(sorted(twice))}: either --set or --unset")
+    changes: dict[str, str | None] = {**settings, **dict.fromkeys(unset)}
+    if not changes and partitions is None:
+        raise click.UsageError("nothing to change: give --partitions, --set or --unset")
+    with connect(bootstrap, timeout_s) as client:
+        if changes:
+            alter_topic(client, topic, changes)
+        if partitions is not None:
+            add_partitions(client, topic, partitions)
+    done = [
+        f"{key}={value}" if value is not None else f"{key} unset" for key, value in changes.items()
+    ]
+    done += [counted(partitions, "partition")] if partitions is not None else []
+    if as_json:
+        emit_json({"topic": topic, "partitions": partitions, "set": settings, "unset": unset})
+    else:
+        click.echo(f"altered topic {topic}: {', '.join(done)}")
+
+
+@command.command("delete")
+@topic_argument
+@yes_option
+@json_option
+@cluster_options
+def delete(topic: str, yes: bool, as_json: bool, bootstrap: str, timeout_s: float) -> None:
+    """Delete TOPIC and all that is in it."""
+    from penstock.client.admin import delete_topic  # noqa: PLC0415
+
+    with connect(bootstrap, timeout_s) as client:
+        count = len(client.topic(topic).partitions)
+        confirm(f"Delete topic {topic} with all records of its {counted(count, 'partition')}?", yes)
+        delete_topic(client, topic)
+    if as_json:
+        emit_json({"topic": topic, "deleted": True})
+    else:
+        click.echo(f"deleted topic {topic}")
+
+
+@command.command("truncate")
+@topic_argument
+@click.option(
+    "--before",
+    type=PositionType(),
+    required=True,
+    metavar="POSITION",
+    help="An offset, `end`, or a time (ISO 8601, or ms since 1970): what lies before it goes.",
+)
+@click.option("--partition", "partitions", type=int, multiple=True, help="Only these partitions.")
+@yes_option
+@json_option
+@cluster_options
+def truncate(
+    topic: str,
+    before: Position,
+    partitions: tuple[int, ...],
+    yes: bool,
+    as_json: bool,
+    bootstrap: str,
+    timeout_s: float,
+) -> None:
+    """Drop the oldest records of TOPIC.
+
+    An offset past a partition's end stands for the end: no record that is yet to come is dropped.
+    """
+    from penstock.cli.positions import chosen_partitions, locate  # noqa: PLC0415
+    from penstock.client.offsets import EARLIEST, LATEST, delete_records, ends  # noqa: PLC0415
+
+    with connect(bootstrap, timeout_s) as client:
+        chosen = chosen_partitions(client, topic, partitions)
+        starts = ends(client, topic, chosen, EARLIEST)
+        lasts = ends(client, topic, chosen, LATEST)
+        wanted = lasts if before == END else locate(client, topic, chosen, before)
+        cuts = {
+            index: min(wanted[index], lasts[index])
+            for index in chosen
+            if min(wanted[index], lasts[index]) > starts[index]
+        }
+        if cuts:
+            _ask_to_truncate(topic, starts, cuts, yes)
+            starts = {**starts, **delete_records(client, topic, cuts)}
+    if as_json:
+        rows = [{"partition": index, "start": start} for index, start in starts.items()]
+        emit_json({"topic": topic, "truncated": bool(cuts), "partitions": rows})
+    elif cuts:
+        emit_table(("partition", "start"), list(starts.items()))
+    else:
+        click.echo(f"topic {topic} has nothing before that; nothing was done", err=True)
+
+
+def _ask_to_truncate(topic: str, starts: dict[int, int], cuts: dict[int, int], yes: bool) -> None:
+    going = [
+        f"partition {index}: offsets {starts[index]} to {cut - 1}" for index, cut in cuts.items()
+    ]
+    count = sum(cut - starts[index] for index, cut in cuts.items())
+    if not yes:
+        click.echo("\n".join(going), err=True)
+    confirm(f"Drop these {counted(count, 'offset')} of topic {topic} for good?", yes)

@@ -1,0 +1,97 @@
+"""What can go wrong for a client, in words that say what to do next."""
+
+from __future__ import annotations
+
+from penstock.errors import ErrorCode
+
+RETRIABLE = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+    }
+)
+"""What may pass by itself once the cluster has settled, or our picture of it is up to date."""
+
+START_ONE = (
+    "is the broker running? Start one with `penstock serve`, or name another with --bootstrap"
+)
+
+ADVICE = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "`penstock topic list` shows what there is",
+    ErrorCode.UNKNOWN_TOPIC_ID: "`penstock topic list` shows what there is",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "choose another name, or change it with `penstock topic alter`",
+    ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes with `penstock topic alter`",
+    ErrorCode.INVALID_REPLICATION_FACTOR: "ask for no more replicas than there are brokers",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "start the missing brokers, or lower min.insync.replicas",
+    ErrorCode.OFFSET_OUT_OF_RANGE: "`penstock topic describe` shows the offsets there are",
+    ErrorCode.INVALID_RECORD: "a compacted topic needs a key on every record",
+    ErrorCode.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true on the brokers",
+    ErrorCode.LEADER_NOT_AVAILABLE: "`penstock topic describe` shows which broker is missing",
+    ErrorCode.REQUEST_TIMED_OUT: "try again, or allow more time with --timeout",
+    ErrorCode.KAFKA_STORAGE_ERROR: "look at the broker's log: its disk is full or broken",
+    ErrorCode.UNKNOWN_SERVER_ERROR: "look at the broker's log",
+    ErrorCode.UNSUPPORTED_VERSION: "this broker does not offer it; upgrade the broker",
+}
+
+
+class ClientError(Exception):
+    """A request failed: refused by a broker, or never answered."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def is_retriable(self) -> bool:
+        return self.code in RETRIABLE
+
+
+class Unreachable(ClientError):
+    """No connection came about: nothing was sent, so nothing can have happened."""
+
+    def __init__(self, addresses: str, reason: str) -> None:
+        super().__init__(
+            ErrorCode.BROKER_NOT_AVAILABLE, f"cannot connect to {addresses} ({reason}): {START_ONE}"
+        )
+
+
+class Lost(ClientError):
+    """The connection failed with a request under way: it may have been carried out, or not."""
+
+
+def code_of(number: int) -> ErrorCode:
+    """A broker newer than us may answer with a code that has no name here."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def refused(about: str, number: int, message: str | None = None) -> ClientError:
+    """What a broker's error code means for whoever asked."""
+    code = code_of(number)
+    words = (message or code.name.lower().replace("_", " ")).rstrip(".")
+    said = words if words.startswith(about) else f"{about}: {words}"
+    advice = ADVICE.get(code)
+    return ClientError(code, f"{said}; {advice}" if advice else said)
+
+
+def check(about: str, number: int, message: str | None = None) -> None:
+    if number:
+        raise refused(about, number, message)

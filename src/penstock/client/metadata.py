@@ -1,0 +1,90 @@
+"""What a client knows of the cluster: brokers, topics, and who leads what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from penstock.client.connection import Address
+from penstock.client.errors import refused
+from penstock.errors import ErrorCode
+from penstock.wire.messages.k03_metadata import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+NO_BROKER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    index: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+    offline: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    name: str
+    topic_id: bytes
+    is_internal: bool
+    partitions: dict[int, Partition]
+
+    def leader_of(self, index: int) -> int:
+        about = f"{self.name}-{index}"
+        partition = self.partitions.get(index)
+        if partition is None:
+            raise refused(about, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
+        if partition.leader == NO_BROKER:
+            raise refused(about, ErrorCode.LEADER_NOT_AVAILABLE, "no broker leads it now")
+        return partition.leader
+
+    def by_leader(self, indexes: Iterable[int]) -> dict[int, list[int]]:
+        """Partitions as they have to be asked for: in one request to each leader."""
+        grouped: dict[int, list[int]] = {}
+        for index in indexes:
+            grouped.setdefault(self.leader_of(index), []).append(index)
+        return grouped
+
+
+@dataclass(slots=True)
+class Metadata:
+    """What one answer told. Topics that it refused are not in it."""
+
+    cluster_id: str | None = None
+    controller: int = NO_BROKER
+    brokers: dict[int, Address] = field(default_factory=dict)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    refusals: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, response: MetadataResponse) -> Metadata:
+        made = cls(response.cluster_id, response.controller_id)
+        made.brokers = {each.node_id: Address(each.host, each.port) for each in response.brokers}
+        for topic in response.topics:
+            name = topic.name or ""
+            if topic.error_code:
+                made.refusals[name] = topic.error_code
+            else:
+                made.topics[name] = _topic(name, topic)
+        return made
+
+
+def _topic(name: str, told: MetadataResponseTopic) -> Topic:
+    partitions = {each.partition_index: _partition(each) for each in told.partitions}
+    return Topic(name, told.topic_id, told.is_internal, dict(sorted(partitions.items())))
+
+
+def _partition(told: MetadataResponsePartition) -> Partition:
+    return Partition(
+        index=told.partition_index,
+        leader=told.leader_id,
+        leader_epoch=told.leader_epoch,
+        replicas=tuple(told.replica_nodes),
+        in_sync=tuple(told.isr_nodes),
+        offline=tuple(told.offline_replicas),
+    )

@@ -1,0 +1,393 @@
+"""Every setting: name, default, limits, doc. Parser, help, DescribeConfigs and docs read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.settings import Setting, setting, settings_of
+
+DAY_MS = 86_400_000
+FOREVER_MS = 9_223_372_036_854_775_807
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")
+
+
+def _cleanup_together(policies: tuple[str, ...]) -> str | None:
+    return None if policies else "at least one of compact, delete is needed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """How one topic behaves. `broker_name` is the broker setting that gives the default."""
+
+    cleanup_policy: tuple[str, ...] = setting(
+        "cleanup.policy",
+        ("delete",),
+        one_of=("compact", "delete"),
+        check=_cleanup_together,
+        broker_name="log.cleanup.policy",
+        doc="What becomes of old segments: delete drops them by time and size, compact keeps the "
+        "last record of each key; both may be given.",
+    )
+    compression_type: str = setting(
+        "compression.type",
+        "producer",
+        one_of=CODECS,
+        broker_name="compression.type",
+        doc="How batches are stored: producer keeps what was sent; any other codec makes the "
+        "broker compress again what came differently.",
+    )
+    compression_gzip_level: int = setting(
+        "compression.gzip.level",
+        -1,
+        at_least=-1,
+        at_most=9,
+        broker_name="compression.gzip.level",
+        doc="The level for compression.type=gzip; -1 is the codec's own default.",
+    )
+    compression_lz4_level: int = setting(
+        "compression.lz4.level",
+        9,
+        at_least=1,
+        at_most=17,
+        broker_name="compression.lz4.level",
+        doc="The level for compression.type=lz4.",
+    )
+    compression_zstd_level: int = setting(
+        "compression.zstd.level",
+        3,
+        at_least=-131072,
+        at_most=22,
+        broker_name="compression.zstd.level",
+        doc="The level for compression.type=zstd.",
+    )
+    delete_retention_ms: int = setting(
+        "delete.retention.ms",
+        DAY_MS,
+        at_least=0,
+        broker_name="log.cleaner.delete.retention.ms",
+        doc="How long a compacted topic keeps the mark of a deleted key, so that readers see it.",
+    )
+    file_delete_delay_ms: int = setting(
+        "file.delete.delay.ms",
+        60_000,
+        at_least=0,
+        broker_name="log.segment.delete.delay.ms",
+        doc="How long a dropped segment's files stay on disk for those who are reading them.",
+    )
+    flush_messages: int = setting(
+        "flush.messages",
+        FOREVER_MS,
+        at_least=1,
+        broker_name="log.flush.interval.messages",
+        doc="Sync to disk after so many messages, whatever acknowledgements ask for.",
+    )
+    flush_ms: int = setting(
+        "flush.ms",
+        FOREVER_MS,
+        at_least=0,
+        broker_name="log.flush.interval.ms",
+        doc="Sync to disk after so much time, whatever acknowledgements ask for.",
+    )
+    flush_on_acks_all: bool = setting(
+        "flush.on.acks.all",
+        True,
+        broker_name="log.flush.on.acks.all",
+        doc="Whether a record counts as committed only once it is synced to disk on every in-sync "
+        "replica. Without it acks=all means the replicas' page caches, as in Kafka.",
+    )
+    index_interval_bytes: int = setting(
+        "index.interval.bytes",
+        4096,
+        at_least=0,
+        broker_name="log.index.interval.bytes",
+        doc="About one index entry is kept for so many bytes of log.",
+    )
+    max_compaction_lag_ms: int = setting(
+        "max.compaction.lag.ms",
+        FOREVER_MS,
+        at_least=1,
+        broker_name="log.cleaner.max.compaction.lag.ms",
+        doc="A record is compacted at the latest when it is so old.",
+    )
+    max_message_bytes: int = setting(
+        "max.message.bytes",
+        1_048_588,
+        at_least=0,
+        broker_name="message.max.bytes",
+        doc="The largest batch that is taken, in bytes as it was sent.",
+    )
+    message_timestamp_after_max_ms: int = setting(
+        "message.timestamp.after.max.ms",
+        3_600_000,
+        at_least=0,
+        broker_name="log.message.timestamp.after.max.ms",
+        doc="How far a record's own timestamp may lie in the future.",
+    )
+    message_timestamp_before_max_ms: int = setting(
+        "message.timestamp.before.max.ms",
+        FOREVER_MS,
+        at_least=0,
+        broker_name="log.message.timestamp.before.max.ms",
+        doc="How far a record's own timestamp may lie in the past.",
+    )
+    message_timestamp_type: str = setting(
+        "message.timestamp.type",
+        "CreateTime",
+        one_of=("CreateTime", "LogAppendTime"),
+        broker_name="log.message.timestamp.type",
+        doc="Whose time a record carries: the producer's, or the broker's at the append.",
+    )
+    min_cleanable_dirty_ratio: float = setting(
+        "min.cleanable.dirty.ratio",
+        0.5,
+        at_least=0.0,
+        at_most=1.0,
+        broker_name="log.cleaner.min.cleanable.ratio",
+        doc="A log is compacted once this share of it has not been compacted before.",
+    )
+    min_compaction_lag_ms: int = setting(
+        "min.compaction.lag.ms",
+        0,
+        at_least=0,
+        broker_name="log.cleaner.min.compaction.lag.ms",
+        doc="A record stays out of compaction at least so long.",
+    )
+    min_insync_replicas: int = setting(
+        "min.insync.replicas",
+        1,
+        at_least=1,
+        broker_name="min.insync.replicas",
+        doc="acks=all is refused while fewer replicas than this are in sync.",
+    )
+    preallocate: bool = setting(
+        "preallocate",
+        False,
+        broker_name="log.preallocate",
+        doc="Accepted for compatibility; segments are never preallocated.",
+    )
+    record_validation: str = setting(
+        "record.validation",
+        "batch",
+        one_of=("batch", "full"),
+        broker_name="log.record.validation",
+        doc="batch checks header, CRC, counts and timestamps of what is produced; full "
+        "decompresses it and checks every record. Compacted topics are always checked in full.",
+    )
+    retention_bytes: int = setting(
+        "retention.bytes",
+        -1,
+        at_least=-1,
+        broker_name="log.retention.bytes",
+        doc="The size up to which a partition's log is kept; -1 sets no limit.",
+    )
+    retention_ms: int = setting(
+        "retention.ms",
+        14 * DAY_MS,
+        at_least=-1,
+        broker_name="log.retention.ms",
+        doc="How long a segment is kept after its last record. -1 keeps it for ever.",
+    )
+    segment_bytes: int = setting(
+        "segment.bytes",
+        GIB,
+        at_least=1024,
+        at_most=2_147_483_647,
+        broker_name="log.segment.bytes",
+        doc="A new segment file is begun when the old one would grow past this.",
+    )
+    segment_index_bytes: int = setting(
+        "segment.index.bytes",
+        10 * MIB,
+        at_least=4,
+        at_most=2_147_483_647,
+        broker_name="log.index.size.max.bytes",
+        doc="A new segment is begun when an index would grow past this.",
+    )
+    segment_jitter_ms: int = setting(
+        "segment.jitter.ms",
+        0,
+        at_least=0,
+        broker_name="log.roll.jitter.ms",
+        doc="Up to so much is taken off segment.ms at random, so that segments do not all roll at "
+        "once.",
+    )
+    segment_ms: int = setting(
+        "segment.ms",
+        7 * DAY_MS,
+        at_least=1,
+        broker_name="log.roll.ms",
+        doc="A new segment file is begun when the first record of the old one is so old.",
+    )
+    unclean_leader_election_enable: bool = setting(
+        "unclean.leader.election.enable",
+        False,
+        broker_name="unclean.leader.election.enable",
+        doc="Whether a replica that may lack acknowledged records may lead when no other is left.",
+    )
+
+    @property
+    def compacts(self) -> bool:
+        return "compact" in self.cleanup_policy
+
+    @property
+    def deletes(self) -> bool:
+        return "delete" in self.cleanup_policy
+
+    @property
+    def looks_inside(self) -> bool:
+        """Whether produced batches are decompressed and checked record by record."""
+        return self.record_validation == "full" or self.compacts
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """How one broker behaves, apart from the defaults it gives to topics."""
+
+    node_id: int = setting(
+        "node.id", 1, at_least=0, at_most=2_147_483_647, doc="This broker's number in the cluster."
+    )
+    listen: str = setting(
+        "listeners",
+        "127.0.0.1:9092",
+        doc="HOST:PORT to accept clients at. Port 0 takes any free port.",
+    )
+    advertise: str = setting(
+        "advertised.listeners",
+        "",
+        doc="HOST:PORT that clients are told to connect to; by default where the broker listens, "
+        "or the host's name where it listens everywhere.",
+    )
+    data_dir: str = setting(
+        "log.dir",
+        "penstock-data",
+        doc="The folder that holds logs and metadata; created if missing.",
+    )
+    store: str = setting(
+        "metadata.store",
+        "",
+        doc="Where cluster metadata is kept: sqlite:PATH (by default in the data folder).",
+    )
+    rack: str = setting("broker.rack", "", doc="Where the broker stands; replicas are kept apart.")
+    log_level: str = setting(
+        "log.level",
+        "info",
+        one_of=("debug", "info", "warning", "error"),
+        doc="What is logged to standard error.",
+    )
+    log_format: str = setting(
+        "log.format",
+        "text",
+        one_of=("text", "json"),
+        doc="Log lines as text, or a JSON object each.",
+    )
+    auto_create_topics: bool = setting(
+        "auto.create.topics.enable",
+        True,
+        doc="Whether a topic is created when a client asks for one that is not there.",
+    )
+    delete_topics: bool = setting("delete.topic.enable", True, doc="Whether topics can be deleted.")
+    num_partitions: int = setting(
+        "num.partitions",
+        1,
+        at_least=1,
+        at_most=100_000,
+        doc="Partitions of a topic that is created without saying how many.",
+    )
+    default_replication_factor: int = setting(
+        "default.replication.factor",
+        1,
+        at_least=1,
+        at_most=32_767,
+        doc="Replicas of a topic that is created without saying how many.",
+    )
+    max_request_bytes: int = setting(
+        "socket.request.max.bytes",
+        100 * MIB,
+        at_least=1024,
+        at_most=2_147_483_647,
+        doc="The largest request that is read; a connection that announces more is closed.",
+    )
+    queued_max_bytes: int = setting(
+        "queued.max.request.bytes",
+        256 * MIB,
+        at_least=-1,
+        doc="Memory that requests in flight may take on all connections together; at the limit, "
+        "reading pauses. -1 sets no limit.",
+    )
+    request_receive_timeout_ms: int = setting(
+        "request.receive.timeout.ms",
+        30_000,
+        at_least=100,
+        doc="How long a request may take to arrive once its first bytes are there.",
+    )
+    max_connections: int = setting(
+        "max.connections", 100_000, at_least=1, doc="Connections that are kept at a time."
+    )
+    max_connections_per_ip: int = setting(
+        "max.connections.per.ip",
+        100_000,
+        at_least=1,
+        doc="Connections that are kept at a time from one address.",
+    )
+    connections_max_idle_ms: int = setting(
+        "connections.max.idle.ms",
+        600_000,
+        at_least=1000,
+        doc="A connection without a request for so long is closed.",
+    )
+    fetch_max_bytes: int = setting(
+        "fetch.max.bytes",
+        55 * MIB,
+        at_least=1024,
+        doc="The most that one fetch is answered with, whatever the client asks for.",
+    )
+    fetch_sessions: int = setting(
+        "max.incremental.fetch.session.cache.slots",
+        1000,
+        at_least=0,
+        doc="Incremental fetch sessions that are remembered at a time.",
+    )
+    producer_id_expiration_ms: int = setting(
+        "producer.id.expiration.ms",
+        DAY_MS,
+        at_least=1,
+        doc="How long an idempotent producer is remembered after its last write.",
+    )
+    retention_check_interval_ms: int = setting(
+        "log.retention.check.interval.ms",
+        300_000,
+        at_least=1,
+        doc="How often logs are looked at for segments to drop.",
+    )
+    cleaner_backoff_ms: int = setting(
+        "log.cleaner.backoff.ms",
+        15_000,
+        at_least=1,
+        doc="How often compacted logs are looked at for work.",
+    )
+    cleaner_dedupe_buffer_bytes: int = setting(
+        "log.cleaner.dedupe.buffer.size",
+        128 * MIB,
+        at_least=MIB,
+        doc="Memory that compaction may use to remember keys.",
+    )
+    checkpoint_interval_ms: int = setting(
+        "log.flush.offset.checkpoint.interval.ms",
+        60_000,
+        at_least=1,
+        doc="How often it is noted up to where the logs are synced, which bounds recovery.",
+    )
+    disk_free_min_bytes: int = setting(
+        "disk.free.min.bytes",
+        512 * MIB,
+        at_least=0,
+        dynamic=True,
+        doc="Writes are refused while the data folder's disk has less than this left.",
+    )
+
+
+TOPIC_SETTINGS: dict[str, Setting] = settings_of(TopicConfig)
+BROKER_SETTINGS: dict[str, Setting] = settings_of(BrokerConfig)
+TOPIC_DEFAULTS: dict[str, Setting] = {s.broker_name: s for s in TOPIC_SETTINGS.values()}
+"""Broker settings that give topics their defaults, by the broker's name for them."""

@@ -1,0 +1,1 @@
+"""One partition's bytes on disk: segments, indexes, producer state, recovery. Synchronous."""

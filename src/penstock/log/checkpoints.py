@@ -1,0 +1,116 @@
+"""The small text files: offsets by partition, who the data folder belongs to, whose a log is."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from penstock.errors import Unusable
+
+Partition = tuple[str, int]
+
+OFFSETS_VERSION = 0
+META_VERSION = 1
+PARTITION_VERSION = 0
+CLEAN_STOP_VERSION = 0
+FORMAT = 1
+"""Of the data folder as a whole; a release refuses a newer one."""
+
+
+class Meta(NamedTuple):
+    cluster_id: str
+    node_id: int
+
+
+def _newer(path: str, version: int, known: int) -> Unusable:
+    return Unusable(
+        f"{path} has version {version}, and this release of Penstock knows up to {known}: start "
+        "the newer release that wrote it"
+    )
+
+
+def _garbled(path: str) -> Unusable:
+    return Unusable(f"{path} cannot be read: put it back from a backup, or move the folder away")
+
+
+def encode_offsets(offsets: Mapping[Partition, int]) -> bytes:
+    rows = [f"{topic} {index} {offset}" for (topic, index), offset in sorted(offsets.items())]
+    return ("\n".join([str(OFFSETS_VERSION), str(len(rows)), *rows]) + "\n").encode()
+
+
+def decode_offsets(data: bytes, path: str) -> dict[Partition, int]:
+    try:
+        version, count, *rows = data.decode().split("\n")
+        if int(version) > OFFSETS_VERSION:
+            raise _newer(path, int(version), OFFSETS_VERSION)
+        offsets: dict[Partition, int] = {}
+        for row in filter(None, rows):
+            topic, index, offset = row.split(" ")
+            offsets[topic, int(index)] = int(offset)
+        if len(offsets) != int(count):
+            raise _garbled(path)
+    except ValueError:
+        raise _garbled(path) from None
+    return offsets
+
+
+def _properties(data: bytes) -> dict[str, str]:
+    lines = [line.strip() for line in data.decode().split("\n")]
+    pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def encode_meta(meta: Meta) -> bytes:
+    return (
+        f"version={META_VERSION}\ncluster.id={meta.cluster_id}\nnode.id={meta.node_id}\n"
+        f"penstock.format={FORMAT}\n"
+    ).encode()
+
+
+def decode_meta(data: bytes, path: str) -> Meta:
+    try:
+        values = _properties(data)
+        version, layout_format = int(values["version"]), int(values.get("penstock.format", FORMAT))
+        meta = Meta(values["cluster.id"], int(values["node.id"]))
+    except (KeyError, ValueError):
+        raise _garbled(path) from None
+    if version > META_VERSION:
+        raise _newer(path, version, META_VERSION)
+    if layout_format > FORMAT:
+        raise _newer(path, layout_format, FORMAT)
+    return meta
+
+
+def encode_partition(topic_id: bytes) -> bytes:
+    text = urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+    return f"version: {PARTITION_VERSION}\ntopic_id: {text}".encode()
+
+
+def decode_partition(data: bytes, path: str) -> bytes | None:
+    """The topic id; None where a crash came before it was written."""
+    if not data.strip(b"\0"):
+        return None
+    try:
+        values = dict(line.split(": ", 1) for line in data.decode().strip().split("\n"))
+        version, text = int(values["version"]), values["topic_id"]
+        topic_id = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (KeyError, ValueError):
+        raise _garbled(path) from None
+    if version > PARTITION_VERSION:
+        raise _newer(path, version, PARTITION_VERSION)
+    return topic_id
+
+
+def encode_clean_stop(broker_epoch: int) -> bytes:
+    return json.dumps({"version": CLEAN_STOP_VERSION, "brokerEpoch": broker_epoch}).encode()
+
+
+def decode_clean_stop(data: bytes) -> int | None:
+    """The broker's epoch when it stopped; -1 if it was not known, None if the mark says nothing."""
+    try:
+        values = json.loads(data or b"{}")
+        return int(values.get("brokerEpoch", -1)) if isinstance(values, dict) else None
+    except ValueError:
+        return None

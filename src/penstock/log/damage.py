@@ -1,0 +1,50 @@
+"""Stretches of a log that were synced once and cannot be read any more.
+
+Truncating there would lose acknowledged records without a word. So the bytes stay, reads of the
+stretch are refused, everything else goes on, and the broker has a finding to raise the alarm with,
+and to fetch the stretch again from another replica.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from penstock.errors import ErrorCode, Refused, Unusable
+
+VERSION = 1
+
+
+class Damage(NamedTuple):
+    first_offset: int
+    end_offset: int
+    """The first good offset after it."""
+    segment_base: int
+    position: int
+    end_position: int
+
+
+def check_damage(damage: Sequence[Damage], offset: int, before: int) -> int:
+    """Refused within a damaged stretch; else how far a read from an offset may go."""
+    for stretch in damage:
+        if stretch.first_offset <= offset < stretch.end_offset:
+            raise Refused(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"offsets {stretch.first_offset} to {stretch.end_offset - 1} are damaged on disk "
+                f"(segment {stretch.segment_base}, byte {stretch.position})",
+            )
+        if offset < stretch.first_offset < before:
+            before = stretch.first_offset
+    return before
+
+
+def encode(damage: Sequence[Damage]) -> bytes:
+    lines = [str(VERSION), *(" ".join(map(str, stretch)) for stretch in damage)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def decode(data: bytes, path: str) -> list[Damage]:
+    version, *rows = data.decode().split("\n")
+    if version != str(VERSION):
+        raise Unusable(f"{path} has version {version}, this release reads version {VERSION}")
+    return [Damage(*map(int, row.split(" "))) for row in rows if row]

@@ -1,0 +1,63 @@
+"""Names of folders and files, as Kafka gives them, so that its tools find their way around."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from penstock.errors import Unusable
+
+LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
+    ".log",
+    ".index",
+    ".timeindex",
+    ".txnindex",
+    ".snapshot",
+)
+SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
+DELETED, CLEANED, SWAP, TEMPORARY = ".deleted", ".cleaned", ".swap", ".tmp"
+EPOCHS_FILE = "leader-epoch-checkpoint"
+PARTITION_FILE = "partition.metadata"
+DAMAGE_FILE = "penstock.damage"
+
+META_FILE = "meta.properties"
+RECOVERY_POINTS_FILE = "recovery-point-offset-checkpoint"
+LOG_STARTS_FILE = "log-start-offset-checkpoint"
+HIGH_WATERMARKS_FILE = "replication-offset-checkpoint"
+CLEAN_STOP_FILE = ".kafka_cleanshutdown"
+LOCK_FILE = ".lock"
+STRAY, DELETING = "-stray", "-delete"
+
+_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>0|[1-9][0-9]{0,9})")
+_OFFSET_NAME = re.compile(r"([0-9]{20})(\.[a-z]+)")
+
+
+class PartitionName(NamedTuple):
+    topic: str
+    number: int
+
+
+def folder_name(topic: str, number: int) -> str:
+    """Topic names are checked where topics are made; a name that leaves the folder stops here."""
+    name = f"{topic}-{number}"
+    if topic in {".", ".."} or parse_folder(name) != (topic, number):
+        raise Unusable(f"{name!r} cannot be the name of a partition's folder")
+    return name
+
+
+def parse_folder(name: str) -> PartitionName | None:
+    if name.endswith((STRAY, DELETING)):
+        return None
+    match = _FOLDER.fullmatch(name)
+    return PartitionName(match["topic"], int(match["number"])) if match else None
+
+
+def offset_name(offset: int) -> str:
+    """Twenty digits, so that names sort as offsets do."""
+    return f"{offset:020d}"
+
+
+def parse_offset(name: str, suffix: str) -> int | None:
+    """The offset that a file of this kind is named after."""
+    match = _OFFSET_NAME.fullmatch(name)
+    return int(match[1]) if match and match[2] == suffix else None

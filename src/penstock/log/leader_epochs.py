@@ -1,0 +1,92 @@
+"""Which leader epoch began at which offset: how a follower finds where its log left the leader's.
+
+Kept in memory and written at checkpoints: each batch carries its epoch, so what a crash takes from
+the file comes back with the scan of the log past the recovery point.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock.errors import Unusable
+
+VERSION = 0
+UNDEFINED_EPOCH, UNDEFINED_OFFSET = -1, -1
+
+
+class EpochStart(NamedTuple):
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochs:
+    __slots__ = ("changed", "entries", "latest")
+
+    def __init__(self, entries: list[EpochStart] | None = None) -> None:
+        self.entries: list[EpochStart] = entries or []
+        self.latest = self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
+        self.changed = False
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """The epoch of everything from here on; what contradicts it goes."""
+        if epoch == self.latest or epoch < 0:
+            return
+        kept = [e for e in self.entries if e.epoch < epoch and e.start_offset < start_offset]
+        self._become([*kept, EpochStart(epoch, start_offset)])
+
+    def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
+        """The largest epoch at or below the one asked for, and where it ended (KIP-279)."""
+        if epoch < 0 or epoch > self.latest:
+            return UNDEFINED_EPOCH, UNDEFINED_OFFSET
+        if epoch == self.latest:
+            return epoch, log_end
+        floor = epoch
+        for entry in self.entries:
+            if entry.epoch > epoch:
+                return floor, entry.start_offset
+            floor = entry.epoch
+        return UNDEFINED_EPOCH, UNDEFINED_OFFSET
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch that an offset was written in; -1 if that is not known."""
+        found = UNDEFINED_EPOCH
+        for entry in self.entries:
+            if entry.start_offset > offset:
+                break
+            found = entry.epoch
+        return found
+
+    def truncate_end(self, offset: int) -> None:
+        if self.entries and self.entries[-1].start_offset >= offset:
+            self._become([e for e in self.entries if e.start_offset < offset])
+
+    def truncate_start(self, offset: int) -> None:
+        """Epochs that ended below the log's start go; the one it starts in begins there."""
+        if not self.entries or self.entries[0].start_offset >= offset:
+            return
+        first = self.epoch_at(offset)
+        rest = [e for e in self.entries if e.start_offset > offset]
+        self._become([EpochStart(first, offset), *rest])
+
+    def _become(self, entries: list[EpochStart]) -> None:
+        self.entries = entries
+        self.latest = entries[-1].epoch if entries else UNDEFINED_EPOCH
+        self.changed = True
+
+    def encode(self) -> bytes:
+        lines = [str(VERSION), str(len(self.entries))]
+        lines += [f"{e.epoch} {e.start_offset}" for e in self.entries]
+        return ("\n".join(lines) + "\n").encode()
+
+
+def decode(data: bytes, path: str) -> LeaderEpochs | None:
+    """None if the text is not whole; Unusable if it is of a newer version."""
+    try:
+        version, count, *rows = data.decode().split("\n")
+        if int(version) > VERSION:
+            raise Unusable(f"{path} has version {version}, this release reads up to {VERSION}")
+        pairs = [row.split(" ") for row in rows if row]
+        entries = [EpochStart(int(epoch), int(start)) for epoch, start in pairs]
+        return LeaderEpochs(entries) if len(entries) == int(count) else None
+    except ValueError:
+        return None

@@ -1,0 +1,281 @@
+"""The data folder of one broker: whose it is, which logs are in it, how the last stop went."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from penstock.config import TopicConfig
+from penstock.errors import Unusable
+from penstock.log import checkpoints, layout, notes, recovery
+from penstock.log.checkpoints import Meta, Partition
+from penstock.log.partition_log import PartitionLog
+from penstock.log.segment import IndexCache
+from penstock.world.ports import Disk, File
+
+
+class LogDir:
+    """Taken with a lock for as long as the broker runs; `close` leaves the mark of a clean stop."""
+
+    def __init__(self, disk: Disk, path: str, *, cluster_id: str | None, node_id: int) -> None:
+        """Without a cluster id the folder's own is taken, or Unusable raised if it has none."""
+        self.disk = disk
+        self.path = path
+        disk.make_folder(path)
+        self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
+        try:
+            self.meta = self._check_meta(cluster_id, node_id)
+            self._recovery_points = self._read_offsets(layout.RECOVERY_POINTS_FILE)
+            self._log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
+            self._high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
+            self.was_clean, self.stopped_at_epoch = self._take_clean_stop()
+        except BaseException:
+            self._release()
+            raise
+        self.logs: dict[Partition, PartitionLog] = {}
+        self.indexes = IndexCache()
+        names = disk.list(path)
+        self._folders = {name for name in names if layout.parse_folder(name)}
+        self.doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
+        """Folders of deleted logs that are still there, to be removed off the loop."""
+        self._unrecovered: set[Partition] = set()
+        self._written: dict[str, bytes] = {}
+        self._lowered = False
+
+    # Identity
+
+    def _check_meta(self, cluster_id: str | None, node_id: int) -> Meta:
+        path = f"{self.path}/{layout.META_FILE}"
+        if not self.disk.exists(path):
+            if cluster_id is None:
+                raise Unusable(f"{self.path} belongs to no cluster yet, and none was given")
+            meta = Meta(cluster_id, node_id)
+            self.disk.write_whole(path, checkpoints.encode_meta(meta))
+            return meta
+        meta = checkpoints.decode_meta(self.disk.read_whole(path), path)
+        if cluster_id is not None and meta.cluster_id != cluster_id:
+            raise Unusable(
+                f"{self.path} belongs to cluster {meta.cluster_id}, and this is {cluster_id}: give "
+                "the broker the metadata store it had before, or an empty data folder"
+            )
+        if meta.node_id != node_id:
+            raise Unusable(
+                f"{self.path} belongs to broker {meta.node_id}, and this is {node_id}: start it "
+                f"with --node-id {meta.node_id}, or with a data folder of its own"
+            )
+        return meta
+
+    def _take_clean_stop(self) -> tuple[bool, int]:
+        """The mark counts for one start: from now on a crash is a crash."""
+        path = f"{self.path}/{layout.CLEAN_STOP_FILE}"
+        if not self.disk.exists(path):
+            return False, -1
+        epoch = checkpoints.decode_clean_stop(self.disk.read_whole(path))
+        self.disk.remove(path)
+        self.disk.sync_folder(self.path)
+        return epoch is not None, -1 if epoch is None else epoch
+
+    # Logs
+
+    def log_for(self, topic: str, index: int, topic_id: bytes, config: TopicConfig) -> PartitionLog:
+        """The one log of a partition; nothing of it is read or made before it is used.
+
+        After a stop that was not clean, `recover_all` comes before anything is asked of it.
+        """
+        key = topic, index
+        log = self.logs.get(key)
+        if log is not None and log.topic_id == topic_id:
+            log.config = config
+            return log
+        if log is not None:
+            self._set_aside(f"{topic}-{index}", log.topic_id)
+        name = layout.folder_name(topic, index)
+        log = PartitionLog(
+            self.disk,
+            f"{self.path}/{name}",
+            topic_id,
+            config,
+            self.indexes,
+            on_lowered=self._write_lowered,
+        )
+        if name in self._folders and self._is_ours(name, topic_id):
+            self._adopt(key, log)
+        self._folders.add(name)
+        self.logs[key] = log
+        return log
+
+    def has_folder(self, topic: str, index: int) -> bool:
+        """Whether anything was ever written for a partition; the others need no log yet."""
+        return layout.folder_name(topic, index) in self._folders
+
+    def _is_ours(self, name: str, topic_id: bytes) -> bool:
+        """A topic created anew never takes over what the one of the same name has left."""
+        path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
+        with suppress(FileNotFoundError):
+            found = checkpoints.decode_partition(self.disk.read_whole(path), path)
+            if found == topic_id:
+                return True
+            if found is not None:
+                self._set_aside(name, found)
+                return False
+        if not self.disk.exists(f"{self.path}/{name}"):
+            return False
+        self.disk.write_whole(path, checkpoints.encode_partition(topic_id))
+        return True
+
+    def _adopt(self, key: Partition, log: PartitionLog) -> None:
+        log.has_folder = True
+        log.start_offset = self._log_starts.get(key, 0)
+        log.recovery_point = self._recovery_points.get(key, 0)
+        log.high_watermark = self._high_watermarks.get(key, 0)
+        end = max(log.recovery_point, log.start_offset)
+        log.end_offset = log.written_end = log.synced_end = end
+        if not self.was_clean:
+            self._unrecovered.add(key)
+
+    def _set_aside(self, name: str, topic_id: bytes) -> None:
+        self._move(name, topic_id, layout.STRAY)
+
+    def _move(self, name: str, topic_id: bytes, suffix: str) -> str:
+        old = f"{self.path}/{name}"
+        new = f"{old}.{urlsafe_b64encode(topic_id).rstrip(b'=').decode()}{suffix}"
+        if self.disk.exists(old):
+            self.disk.remove_folder(new)
+            self.disk.rename(old, new)
+            self.disk.sync_folder(self.path)
+        self._folders.discard(name)
+        return new
+
+    def set_aside_unclaimed(self) -> list[str]:
+        """Folders that no log was asked for: the cluster knows no such partition here."""
+        claimed = {layout.folder_name(*key) for key in self.logs}
+        moved: list[str] = []
+        for name in sorted(self._folders - claimed):
+            path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
+            topic_id = b""
+            if self.disk.exists(path):
+                topic_id = checkpoints.decode_partition(self.disk.read_whole(path), path) or b""
+            moved.append(self._move(name, topic_id, layout.STRAY))
+        return moved
+
+    def delete_log(self, topic: str, index: int) -> str | None:
+        """Take a log away; returns the folder to remove off the loop, if there is one."""
+        log = self.logs.pop((topic, index), None)
+        if log is None:
+            return None
+        self._unrecovered.discard((topic, index))
+        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
+            offsets.pop((topic, index), None)
+        if not self.disk.exists(log.folder):
+            return None
+        log.is_deleted = True
+        return self._move(layout.folder_name(topic, index), log.topic_id, layout.DELETING)
+
+    def recover_all(self) -> Iterator[None]:
+        """Recover every log that was asked for, in slices; nothing to do after a clean stop."""
+        for key in sorted(self._unrecovered):
+            log = self.logs[key]
+            if not log.is_open:
+                yield from recovery.recover(log)
+            self._unrecovered.discard(key)
+            yield
+
+    # Checkpoints
+
+    def _read_offsets(self, name: str) -> dict[Partition, int]:
+        path = f"{self.path}/{name}"
+        if not self.disk.exists(path):
+            return {}
+        return checkpoints.decode_offsets(self.disk.read_whole(path), path)
+
+    def begin_checkpoint(self) -> Callable[[], None] | None:
+        """What to write, off the loop, to note how far the logs are synced; None if no news.
+
+        `end_checkpoint` follows on the loop once it has been written.
+        """
+        for key, log in self.logs.items():
+            if key not in self._unrecovered:
+                self._recovery_points[key] = log.recovery_point = log.synced_end
+                self._log_starts[key] = log.start_offset
+                self._high_watermarks[key] = log.high_watermark
+        files = [found for log in self.logs.values() if (found := notes.epochs_to_write(log))]
+        files += self._offset_files()
+        if not files:
+            return None
+        self._lowered = False
+        return lambda: self._write_files(files)
+
+    def _offset_files(self) -> list[tuple[str, bytes]]:
+        wanted = {
+            layout.LOG_STARTS_FILE: self._log_starts,
+            layout.HIGH_WATERMARKS_FILE: self._high_watermarks,
+            layout.RECOVERY_POINTS_FILE: self._recovery_points,
+        }
+        files: list[tuple[str, bytes]] = []
+        for name, offsets in wanted.items():
+            content = checkpoints.encode_offsets({k: v for k, v in offsets.items() if v})
+            if self._written.get(name) != content:
+                self._written[name] = content
+                files.append((f"{self.path}/{name}", content))
+        return files
+
+    def _write_files(self, files: list[tuple[str, bytes]]) -> None:
+        """Epochs before recovery points: what a recovery does not scan must have been noted."""
+        for path, content in files:
+            with suppress(FileNotFoundError):  # the log was deleted meanwhile
+                self.disk.write_whole(path, content)
+
+    def end_checkpoint(self) -> None:
+        """A log that was cut while the checkpoint was being written needs it written again."""
+        if self._lowered:
+            self._written.clear()
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        work = self.begin_checkpoint()
+        if work is not None:
+            work()
+
+    def _write_lowered(self) -> None:
+        self._lowered = True
+        self.checkpoint()
+
+    # Stopping
+
+    def close_logs(self) -> tuple[list[File], list[str]]:
+        """Write down all that a clean start needs; returns the files and folders to sync."""
+        files: list[File] = []
+        folders: list[str] = []
+        for log in self.logs.values():
+            log.close()
+            token = log.begin_sync()
+            files += token.files
+            folders += token.folders
+        return files, folders
+
+    def finish(self, broker_epoch: int = -1) -> None:
+        """After that sync: the checkpoint, the mark of a clean stop, and the lock is free."""
+        for log in self.logs.values():
+            log.synced_end = log.written_end
+        self.checkpoint()
+        if not self._unrecovered:
+            mark = checkpoints.encode_clean_stop(broker_epoch)
+            self.disk.write_whole(f"{self.path}/{layout.CLEAN_STOP_FILE}", mark)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go without a word, as a crash would; the next start recovers."""
+        for log in self.logs.values():
+            for segment in log.segments:
+                segment.file.close()
+        self._release()
+
+    def close(self, broker_epoch: int = -1) -> None:
+        """All of it at once, for those who need not care how long the sync takes."""
+        files, folders = self.close_logs()
+        for file in files:
+            file.sync()
+        for folder in folders:
+            self.disk.sync_folder(folder)
+        self.finish(broker_epoch)

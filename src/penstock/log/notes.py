@@ -1,0 +1,78 @@
+"""What is noted beside a log's segments: whose it is, its epochs, its producers, its damage.
+
+Nothing here is synced at once, since that would hold up whoever appends: files are handed to the
+next round of syncing, and each can be told from a torn one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.log import checkpoints, damage, layout, leader_epochs, producer_snapshot
+
+if TYPE_CHECKING:
+    from penstock.log.partition_log import PartitionLog
+
+
+def write_partition_file(log: PartitionLog) -> None:
+    _write(log, layout.PARTITION_FILE, checkpoints.encode_partition(log.topic_id))
+
+
+def write_snapshot(log: PartitionLog, offset: int) -> None:
+    """Producers as of an offset. Those of the segments' bases are kept, no others."""
+    kept = {segment.base for segment in log.segments} | {offset}
+    for name in log.disk.list(log.folder):
+        old = layout.parse_offset(name, layout.SNAPSHOT)
+        if old is not None and old not in kept:
+            log.disk.remove(f"{log.folder}/{name}")
+    name = layout.offset_name(offset) + layout.SNAPSHOT
+    _write(log, name, producer_snapshot.encode(log.producers))
+
+
+def write_damage(log: PartitionLog) -> None:
+    """At once: a clean start does not look for damage again."""
+    if log.damage:
+        log.disk.write_whole(f"{log.folder}/{layout.DAMAGE_FILE}", damage.encode(log.damage))
+    else:
+        log.disk.remove(f"{log.folder}/{layout.DAMAGE_FILE}")
+
+
+def read_damage(log: PartitionLog) -> list[damage.Damage]:
+    path = f"{log.folder}/{layout.DAMAGE_FILE}"
+    return damage.decode(log.disk.read_whole(path), path) if log.disk.exists(path) else []
+
+
+def read_epochs(log: PartitionLog) -> leader_epochs.LeaderEpochs | None:
+    path = f"{log.folder}/{layout.EPOCHS_FILE}"
+    if not log.disk.exists(path):
+        return None
+    return leader_epochs.decode(log.disk.read_whole(path), path)
+
+
+def epochs_to_write(log: PartitionLog) -> tuple[str, bytes] | None:
+    """Path and content of the epochs' file if it is out of date, to be written off the loop."""
+    if not (log.epochs.changed and log.has_folder):
+        return None
+    log.epochs.changed = False
+    return f"{log.folder}/{layout.EPOCHS_FILE}", log.epochs.encode()
+
+
+def write_down(log: PartitionLog) -> None:
+    """All that a start without a scan needs."""
+    if log.active is None:
+        return
+    if not log.active.size:
+        log.active.file.append([])  # its name says where the log ends
+    log.active.write_indexes()
+    log.unsynced_files += log.active.unsynced_indexes
+    log.active.unsynced_indexes = []
+    write_snapshot(log, log.end_offset)
+    if epochs := epochs_to_write(log):
+        log.disk.write_whole(*epochs)
+
+
+def _write(log: PartitionLog, name: str, data: bytes) -> None:
+    file = log.disk.open(f"{log.folder}/{name}")
+    file.truncate(0)
+    file.append([data])
+    log.unsynced_files.append(file)

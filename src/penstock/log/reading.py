@@ -1,0 +1,168 @@
+"""Reading from a log: where a slice begins, and where it is cut.
+
+The data itself is not looked at on this path. Boundaries come from the offset index, from headers,
+and mostly from a few marks: a consumer that reads on, and the high watermark as it moves, are
+nearly always at a boundary that was met a moment ago.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from penstock.errors import ErrorCode, Refused
+from penstock.log import scanning
+from penstock.log.damage import check_damage
+from penstock.log.scanning import LOOKUP_CHUNK_BYTES, Read
+from penstock.log.segment import Segment
+from penstock.world.ports import Cold, FileRange
+
+if TYPE_CHECKING:
+    from penstock.log.partition_log import PartitionLog
+
+WARM_TAIL_BYTES = 16 << 20
+"""What was appended last is in the page cache: no need to ask."""
+MARKS_KEPT = 16
+
+Mark = tuple[Segment, int]
+"""The boundary before the first batch that does not lie wholly below some offset."""
+
+
+class Slice(NamedTuple):
+    """Whole batches, as they lie in the file."""
+
+    range: FileRange
+    offset: int
+    """What was asked for; it lies in the first batch, or before it where compaction left a gap."""
+    next_offset: int
+    """Every record in the slice is below; where to go on reading."""
+
+
+def read(
+    log: PartitionLog, offset: int, max_bytes: int, before: int, at_least_one: bool, cold_ok: bool
+) -> Slice | None:
+    if not log.is_open:
+        log.open()
+    if offset < log.start_offset or offset > log.end_offset:
+        raise out_of_range(log, offset)
+    if log.pending:
+        log.write_out()
+    if log.damage:
+        before = check_damage(log.damage, offset, before)
+    if offset >= before:
+        return None
+    segment, start = log.marks.get(offset) or locate(log, offset, cold_ok)
+    if start >= segment.size:
+        segment, start = _after(log, segment)
+    end, next_offset = _limit(log, segment, before, cold_ok)
+    if end - start > max_bytes:
+        end, next_offset = _cut(log, segment, start, max_bytes, at_least_one, cold_ok)
+    if end <= start:
+        return None
+    is_tail = segment is log.active and start >= segment.size - WARM_TAIL_BYTES
+    if not (is_tail or cold_ok or segment.file.is_cached(start, end - start)):
+        raise Cold(segment.file, start, end - start)
+    return Slice(FileRange(segment.file, start, end - start), offset, next_offset)
+
+
+def out_of_range(log: PartitionLog, offset: int) -> Refused:
+    return Refused(
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        f"offset {offset} is not within {log.start_offset} and {log.end_offset}",
+    )
+
+
+def reader_of(segment: Segment, cold_ok: bool) -> Read:
+    return segment.file.read if cold_ok else segment.file.read_cached
+
+
+def locate(log: PartitionLog, offset: int, cold_ok: bool) -> Mark:
+    """Where to begin reading for an offset; the end of the log if nothing is at or past it."""
+    segment = log.segments[-1]
+    for segment in log.segments[log.segment_of(offset) :]:
+        if segment.base >= offset:
+            return segment, 0
+        place = segment.find(offset, reader_of(segment, cold_ok), log.indexes)
+        if place is not None:
+            mark(log, offset, segment, place.position)
+            return segment, place.position
+    return segment, segment.size
+
+
+def _after(log: PartitionLog, segment: Segment) -> Mark:
+    following = log.segment_of(segment.base) + 1
+    if following >= len(log.segments):
+        return segment, segment.size
+    return log.segments[following], 0
+
+
+def _limit(log: PartitionLog, segment: Segment, before: int, cold_ok: bool) -> tuple[int, int]:
+    """The end of what may be read of a segment: (position, offset)."""
+    if segment is log.active:
+        if before >= log.end_offset:
+            mark(log, log.end_offset, segment, segment.size)
+            return segment.size, log.end_offset
+    else:
+        following = log.segments[log.segment_of(segment.base) + 1].base
+        if before >= following:
+            return segment.size, following
+    for stretch in log.damage:
+        if stretch.first_offset == before and stretch.segment_base == segment.base:
+            return stretch.position, before
+    known = log.marks.get(before)
+    if known is not None and known[0] is segment:
+        return known[1], before
+    place = segment.find(before, reader_of(segment, cold_ok), log.indexes)
+    position = segment.size if place is None else place.position
+    mark(log, before, segment, position)
+    return position, before
+
+
+def _cut(
+    log: PartitionLog,
+    segment: Segment,
+    start: int,
+    max_bytes: int,
+    at_least_one: bool,
+    cold_ok: bool,
+) -> tuple[int, int]:
+    """The last boundary that is known to lie within so many bytes, and the offset there."""
+    offsets = segment.offsets or log.indexes.load(segment)
+    read_at = reader_of(segment, cold_ok)
+    end = offsets.boundary_at_most(start + max_bytes)
+    try:
+        if end <= start:
+            return _cut_by_headers(log, segment, start, max_bytes, at_least_one, read_at)
+        next_offset = scanning.base_offset_at(read_at, end)
+    except Cold as cold:
+        raise Cold(segment.file, start, cold.position + cold.length - start) from None
+    mark(log, next_offset, segment, end)
+    return end, next_offset
+
+
+def _cut_by_headers(
+    log: PartitionLog,
+    segment: Segment,
+    start: int,
+    max_bytes: int,
+    at_least_one: bool,
+    read_at: Read,
+) -> tuple[int, int]:
+    """The same where no index entry lies in the stretch."""
+    end, next_offset = start, 0
+    for place in scanning.places(read_at, start, segment.size, LOOKUP_CHUNK_BYTES):
+        beyond = place.position + place.size
+        if beyond > start + max_bytes and not (at_least_one and end == start):
+            break
+        end, next_offset = beyond, place.last_offset + 1
+    if end > start:
+        mark(log, next_offset, segment, end)
+    return end, next_offset
+
+
+def mark(log: PartitionLog, offset: int, segment: Segment, position: int) -> None:
+    """Remember a boundary: the next read, or the next limit, is likely to be there."""
+    marks = log.marks
+    if offset not in marks:
+        if len(marks) >= MARKS_KEPT:
+            del marks[next(iter(marks))]
+        marks[offset] = segment, position

@@ -1,0 +1,288 @@
+"""One segment: a stretch of the log in a file of its own, with the indexes that find things in it.
+
+The last segment of a log grows, and has its indexes in memory. A finished one has them on disk;
+what is loaded of them is bounded by the `IndexCache` that all logs share. An index that is missing
+or wrong is made again from the batches, which are the only truth.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from crc32c import crc32c
+
+from penstock.config import TopicConfig
+from penstock.log import aborted_index, layout, scanning
+from penstock.log.aborted_index import AbortedTxn
+from penstock.log.offset_index import OffsetIndex
+from penstock.log.scanning import NotABatch, Place, Read
+from penstock.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
+from penstock.log.time_index import TimeIndex
+from penstock.wire.batch import NO_TIMESTAMP
+from penstock.world.ports import Disk, File
+
+REBUILD_INTERVAL_BYTES = 4096
+
+
+class Segment:
+    __slots__ = (
+        "aborted",
+        "base",
+        "disk",
+        "file",
+        "first_timestamp",
+        "gaps",
+        "indexed_at",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "offsets",
+        "prefix",
+        "sealed",
+        "size",
+        "times",
+        "unsynced_indexes",
+    )
+
+    def __init__(self, disk: Disk, folder: str, base: int) -> None:
+        self.disk = disk
+        self.base = base
+        self.prefix = f"{folder}/{layout.offset_name(base)}"
+        self.file: File = disk.open(self.prefix + layout.LOG)
+        self.size = 0
+        """With what is appended but not written out yet."""
+        self.offsets: OffsetIndex | None = None
+        self.times: TimeIndex | None = None
+        self.aborted: list[AbortedTxn] | None = None
+        self.indexed_at = 0
+        self.sealed = False
+        """Nothing may be added after what is there."""
+        self.gaps: dict[int, int] | None = None
+        """Damage: position -> where the next good batch begins."""
+        self.first_timestamp = NO_TIMESTAMP
+        """The first batch's; says how old the segment is."""
+        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp_offset = base
+        self.unsynced_indexes: list[File] = []
+
+    def begin(self) -> None:
+        """A segment without batches, ready to grow."""
+        self.offsets, self.times, self.aborted = OffsetIndex(), TimeIndex(), []
+
+    def note(self, last_offset: int, size: int, max_timestamp: int, interval: int) -> None:
+        """A batch was added at the end."""
+        position = self.size
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.max_timestamp_offset = last_offset
+        if position == 0:
+            self.first_timestamp = max_timestamp
+        elif position - self.indexed_at > interval:
+            assert self.offsets is not None
+            assert self.times is not None
+            self.offsets.add(last_offset - self.base, position)
+            self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base)
+            self.indexed_at = position
+        self.size = position + size
+
+    def is_full(self, index_bytes: int) -> bool:
+        """Whether an index has no room left. The time index has the larger entries."""
+        offsets = self.offsets
+        return self.sealed or (offsets is not None and len(offsets.lasts) * 12 >= index_bytes)
+
+    def jitter_ms(self, config: TopicConfig) -> int:
+        """How much earlier than others this segment rolls; the same whenever it is asked."""
+        jitter = config.segment_jitter_ms
+        return crc32c(self.prefix.encode()) % jitter if jitter else 0
+
+    def find(self, offset: int, read: Read, cache: IndexCache) -> Place | None:
+        """The batch that holds an offset, or the next one after it in this segment."""
+        offsets = self.offsets or cache.load(self)
+        start = offsets.position_before(offset - self.base)
+        try:
+            place = self._find_from(start, offset, read)
+            misled = start and place and place.position == start and not self._agrees(place)
+        except NotABatch:
+            misled, place = start > 0, None
+        if not misled:
+            return place
+        offsets = self.rebuild(cache)  # the batches are the truth
+        return self._find_from(offsets.position_before(offset - self.base), offset, read)
+
+    def _find_from(self, start: int, offset: int, read: Read) -> Place | None:
+        while True:
+            try:
+                return scanning.find(read, start, self.size, offset)
+            except NotABatch as problem:
+                if self.gaps is None or problem.position not in self.gaps:
+                    raise
+                start = self.gaps[problem.position]
+
+    def _agrees(self, place: Place) -> bool:
+        offsets = self.offsets
+        assert offsets is not None
+        return offsets.position_before(place.last_offset - self.base) == place.position
+
+    def load_indexes(self) -> None:
+        """From their files, or from the batches where the files will not do."""
+        offsets = self._read_index(layout.INDEX)
+        times = self._read_index(layout.TIME_INDEX)
+        aborted = self._read_index(layout.TXN_INDEX)
+        self.offsets = None if offsets is None else OffsetIndex.decode(offsets, self.size)
+        self.times = None if times is None else TimeIndex.decode(times)
+        path = self.prefix + layout.TXN_INDEX
+        self.aborted = [] if aborted is None else aborted_index.decode(aborted, path)
+        if self.offsets is None or self.times is None or (self.size and not self.times):
+            self.rebuild_from_batches()
+        if self.times:
+            self.max_timestamp = self.times.timestamps[-1]
+            self.max_timestamp_offset = self.base + self.times.offsets[-1]
+        self.indexed_at = self.offsets.positions[-1] if self.offsets else 0
+
+    def largest_timestamp(self) -> int:
+        """Of a finished segment this is the last entry of its time index."""
+        if self.max_timestamp < 0 and self.times is None:
+            file = self.disk.open(self.prefix + layout.TIME_INDEX)
+            times = TimeIndex.decode(file.read(file.size - TIME_ENTRY_SIZE, TIME_ENTRY_SIZE))
+            file.close()
+            if times:
+                self.max_timestamp = times.timestamps[-1]
+                self.max_timestamp_offset = self.base + times.offsets[-1]
+        return self.max_timestamp
+
+    def next_offset(self) -> int:
+        """After the last batch; the base of a segment without one."""
+        assert self.offsets is not None
+        start = self.offsets.positions[-1] if self.offsets else 0
+        end = self.base
+        for place in scanning.places(self.file.read, start, self.size):
+            end = place.last_offset + 1
+        return end
+
+    def _read_index(self, suffix: str) -> bytes | None:
+        path = self.prefix + suffix
+        return self.disk.read_whole(path) if self.disk.exists(path) else None
+
+    def rebuild(self, cache: IndexCache) -> OffsetIndex:
+        """Make the indexes of a finished segment again, and keep them."""
+        self.rebuild_from_batches()
+        self.write_indexes()
+        cache.remember(self)
+        assert self.offsets is not None
+        return self.offsets
+
+    def rebuild_from_batches(self) -> None:
+        """Stops at what is no batch: whether that is damage is for recovery to say."""
+        size, self.size = self.size, 0
+        self.offsets, self.times = OffsetIndex(), TimeIndex()
+        self.indexed_at, self.max_timestamp = 0, NO_TIMESTAMP
+        try:
+            for _, header in scanning.headers(self.file.read, 0, size):
+                self.note(
+                    header.last_offset, header.size, header.max_timestamp, REBUILD_INTERVAL_BYTES
+                )
+        except NotABatch:
+            self.sealed = True
+        self.size = size
+        self.finish_times()
+
+    def finish_times(self) -> None:
+        """So that the last entry gives the segment's largest timestamp."""
+        if self.times is not None and self.size:
+            self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base)
+
+    def write_indexes(self) -> None:
+        """Not synced here: the files are handed to the next round of syncing."""
+        assert self.offsets is not None
+        assert self.times is not None
+        self.finish_times()
+        self._write_index(layout.INDEX, self.offsets.encode())
+        self._write_index(layout.TIME_INDEX, self.times.encode())
+        if self.aborted or self.disk.exists(self.prefix + layout.TXN_INDEX):
+            self._write_index(layout.TXN_INDEX, aborted_index.encode(self.aborted or ()))
+
+    def _write_index(self, suffix: str, data: bytes) -> None:
+        file = self.disk.open(self.prefix + suffix)
+        file.truncate(0)
+        file.append([data])
+        self.unsynced_indexes.append(file)
+
+    def forget_indexes(self) -> None:
+        self.offsets, self.times, self.aborted = None, None, None
+
+    def truncate(self, size: int, end_offset: int) -> None:
+        """Cut the file at a boundary; for a segment whose indexes are in memory."""
+        assert self.offsets is not None
+        assert self.times is not None
+        assert self.aborted is not None
+        self.file.truncate(size)
+        self.size = size
+        self.offsets.truncate(size)
+        self.times.truncate(end_offset - self.base)
+        self.aborted[:] = [entry for entry in self.aborted if entry.last_offset < end_offset]
+        self.indexed_at = self.offsets.positions[-1] if self.offsets else 0
+        self._find_max_timestamp()
+
+    def _find_max_timestamp(self) -> None:
+        """From the last entry that is left, and the batches after it."""
+        assert self.times is not None
+        assert self.offsets is not None
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base
+        start = 0
+        if self.times:
+            self.max_timestamp = self.times.timestamps[-1]
+            self.max_timestamp_offset = self.base + self.times.offsets[-1]
+            start = self.offsets.position_before(self.times.offsets[-1])
+        for _, header in scanning.headers(self.file.read, start, self.size):
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp = header.max_timestamp
+                self.max_timestamp_offset = header.last_offset
+
+    def rename(self, suffix: str) -> list[str]:
+        """All files of the segment get a suffix; returns their new paths."""
+        renamed: list[str] = []
+        for kind in layout.SEGMENT_SUFFIXES:
+            path = self.prefix + kind
+            if not self.disk.exists(path):
+                continue
+            if kind == layout.LOG:
+                self.file.rename(path + suffix)  # the handle follows, for those who are reading
+            else:
+                self.disk.rename(path, path + suffix)
+            renamed.append(path + suffix)
+        return renamed
+
+    def remove(self) -> None:
+        for kind in layout.SEGMENT_SUFFIXES:
+            self.disk.remove(self.prefix + kind)
+
+
+class IndexCache:
+    """Indexes of finished segments that are in memory; the least recently used leave first."""
+
+    __slots__ = ("_limit_entries", "_loaded")
+
+    def __init__(self, limit_entries: int = 1 << 20) -> None:
+        self._limit_entries = limit_entries
+        self._loaded: OrderedDict[Segment, int] = OrderedDict()
+
+    def load(self, segment: Segment) -> OffsetIndex:
+        """Also for those in memory: an empty index is false, and ends up here."""
+        if segment.offsets is None:
+            segment.load_indexes()
+            self.remember(segment)
+        elif segment in self._loaded:
+            self._loaded.move_to_end(segment)
+        assert segment.offsets is not None
+        return segment.offsets
+
+    def remember(self, segment: Segment) -> None:
+        if segment.offsets is None or segment.times is None:
+            return
+        self._loaded[segment] = len(segment.offsets) + len(segment.times) + 64
+        while len(self._loaded) > 1 and sum(self._loaded.values()) > self._limit_entries:
+            oldest, _ = self._loaded.popitem(last=False)
+            oldest.forget_indexes()
+
+    def drop(self, segment: Segment) -> None:
+        """The segment is gone, or grows again and keeps its indexes itself."""
+        self._loaded.pop(segment, None)

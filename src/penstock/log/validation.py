@@ -1,0 +1,113 @@
+"""What a batch must satisfy before it is appended for a producer.
+
+Header, CRC, counts and timestamps always, at the cost of the CRC. The records themselves only where
+the topic asks for it, which may take long and is done off the loop.
+"""
+
+from __future__ import annotations
+
+from penstock.config import TopicConfig
+from penstock.errors import ErrorCode, Refused
+from penstock.wire import batch as batches
+from penstock.wire.batch import NO_PRODUCER, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader, read_header
+from penstock.wire.batch_builder import check_records, recompress
+from penstock.wire.compression import Codec
+
+EXPANSION_MAX = 64
+"""How many times `max.message.bytes` a batch may take once it is decompressed."""
+EXPANDED_BYTES_MIN = 64 << 20
+
+_LAST_CODEC = max(Codec)
+
+
+def check_batch(batch: memoryview, config: TopicConfig, now_ms: int) -> BatchHeader:
+    """The header of a batch that may be appended, or Refused."""
+    if len(batch) > config.max_message_bytes:
+        raise Refused(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"a batch of {len(batch)} bytes; the topic takes up to {config.max_message_bytes}",
+        )
+    header = batches.check(batch)
+    count = header.record_count
+    if count < 1 or header.last_offset_delta != count - 1:
+        raise _invalid(f"{count} records and a last offset delta of {header.last_offset_delta}")
+    if header.is_control:
+        raise _invalid("control batches are written by brokers only")
+    if header.codec > _LAST_CODEC:
+        raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {header.codec} is unknown")
+    if header.producer_id != NO_PRODUCER or header.is_transactional:
+        _check_producer(header)
+    if header.has_log_append_time:
+        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer cannot set the broker's append time")
+    if config.message_timestamp_type == "CreateTime":
+        check_time(header.max_timestamp, config, now_ms)
+        if header.base_timestamp != header.max_timestamp:
+            check_time(header.base_timestamp, config, now_ms)
+    return header
+
+
+def _check_producer(header: BatchHeader) -> None:
+    if header.producer_id < 0 or header.producer_epoch < 0:
+        raise _invalid(f"producer {header.producer_id} with epoch {header.producer_epoch}")
+    if header.base_sequence <= NO_SEQUENCE:
+        raise _invalid(f"producer {header.producer_id} without a sequence number")
+
+
+def check_time(timestamp: int, config: TopicConfig, now_ms: int) -> None:
+    if timestamp == NO_TIMESTAMP:
+        return
+    ahead = timestamp - now_ms
+    if (
+        ahead > config.message_timestamp_after_max_ms
+        or -ahead > config.message_timestamp_before_max_ms
+    ):
+        raise Refused(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"timestamp {timestamp} is {abs(ahead)} ms {'ahead of' if ahead > 0 else 'behind'} "
+            "the broker's time, more than the topic takes",
+        )
+
+
+def _invalid(reason: str) -> Refused:
+    return Refused(ErrorCode.INVALID_RECORD, reason)
+
+
+def is_heavy(header: BatchHeader, config: TopicConfig) -> bool:
+    """Whether the batch must be looked into, off the loop, by `look_inside`."""
+    return config.looks_inside or _wanted_codec(config) not in (None, header.codec)
+
+
+def look_inside(
+    batch: memoryview, header: BatchHeader, config: TopicConfig, now_ms: int
+) -> bytearray:
+    """Check every record, and compress the batch as the topic asks; the batch to append.
+
+    Some clients leave the largest timestamp unset: it is set to what the records say.
+    """
+    limit = max(EXPANSION_MAX * config.max_message_bytes, EXPANDED_BYTES_MIN)
+    largest = check_records(batch, limit, keyed=config.compacts)
+    if config.message_timestamp_type == "CreateTime":
+        check_time(largest, config, now_ms)
+    codec = _wanted_codec(config)
+    if codec is not None and codec != header.codec:
+        checked = recompress(batch, codec, _level(config, codec), limit)
+    else:
+        checked = bytearray(batch)
+    if read_header(checked).max_timestamp != largest:
+        batches.stamp_max_timestamp(checked, largest)
+    return checked
+
+
+def _wanted_codec(config: TopicConfig) -> int | None:
+    word = config.compression_type
+    if word == "producer":
+        return None
+    return Codec.NONE if word == "uncompressed" else Codec[word.upper()]
+
+
+def _level(config: TopicConfig, codec: int) -> int | None:
+    if codec == Codec.GZIP:
+        return None if config.compression_gzip_level < 0 else config.compression_gzip_level
+    if codec == Codec.LZ4:
+        return config.compression_lz4_level
+    return config.compression_zstd_level if codec == Codec.ZSTD else None

@@ -1,0 +1,264 @@
+"""Changes to topics, decided on the image and nothing else: what to check, write and delete.
+
+Each function is pure and may be run again on a later image when another broker was faster. What
+cannot be done is refused with Kafka's code for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.cluster import Topic
+from penstock.metadata.config_values import checked_topic_configs
+from penstock.metadata.image import Image
+from penstock.metadata.placement import Replicas, place
+from penstock.metadata.records import (
+    CATALOG,
+    CatalogRecord,
+    PartitionRecord,
+    Record,
+    TopicRecord,
+    encode,
+    partition_key,
+    topic_key,
+)
+from penstock.metadata.store import Check, Put
+
+T = TypeVar("T")
+
+PARTITIONS_MAX = 100_000
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit(Generic[T]):
+    """What to write, and the answer once it is written. Nothing to write: the answer holds now.
+
+    The first put tells the author's commit from all others, should its outcome be unknown.
+    """
+
+    answer: T
+    checks: Sequence[Check] = ()
+    puts: Sequence[Put] = ()
+    deletes: Sequence[str] = ()
+    session: str | None = None
+
+
+def create_topic(
+    image: Image,
+    name: str,
+    *,
+    topic_id: bytes,
+    now_ms: int,
+    partitions: int = -1,
+    replication: int = -1,
+    assignments: Mapping[int, Sequence[int]] | None = None,
+    configs: Mapping[str, str | None] | None = None,
+) -> Commit[TopicRecord]:
+    """Either numbers of partitions and replicas (defaults are the caller's), or assignments."""
+    check_new_name(image, name)
+    if assignments:
+        if partitions != -1 or replication != -1:
+            raise Refused(
+                ErrorCode.INVALID_REQUEST,
+                "give the replicas of each partition, or the numbers of both, not all three",
+            )
+        placed = _assigned(image, assignments)
+    else:
+        _check_numbers(image, partitions, replication)
+        placed = place(0, partitions, replication, image.racks(), _start(topic_id))
+    record = TopicRecord(
+        name=name,
+        topic_id=topic_id,
+        partitions=len(placed),
+        replication_factor=len(placed[0]),
+        created_ms=now_ms,
+        configs=checked_topic_configs(configs or {}),
+    )
+    return Commit(
+        answer=record,
+        checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],
+        puts=[
+            (topic_key(name), encode(record)),
+            _catalog_put(topic_id),
+            *_partition_puts(topic_id, 0, placed),
+        ],
+    )
+
+
+def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord]:
+    topic = existing_topic(image, name)
+    return Commit(
+        answer=topic.record,
+        checks=topic_checks(image, topic),
+        puts=[_catalog_put(nonce)],
+        deletes=[
+            topic_key(name),
+            *(partition_key(topic.id, index) for index in range(len(topic.partitions))),
+        ],
+    )
+
+
+def add_partitions(
+    image: Image,
+    name: str,
+    total: int,
+    *,
+    nonce: bytes,
+    assignments: Sequence[Sequence[int]] | None = None,
+) -> Commit[TopicRecord]:
+    """`assignments` are the replicas of the new partitions alone."""
+    topic = existing_topic(image, name)
+    before = topic.record.partitions
+    _check_total(topic, total)
+    if assignments is not None:
+        if len(assignments) != total - before:
+            raise _bad_assignment(
+                f"{total - before} partitions are added, and replicas given for {len(assignments)}"
+            )
+        placed = _assigned(image, dict(enumerate(assignments)))
+        if len(placed[0]) != topic.record.replication_factor:
+            raise _bad_assignment(
+                f"topic {name} has {topic.record.replication_factor} replicas of each partition, "
+                f"not {len(placed[0])}"
+            )
+    else:
+        replication = topic.record.replication_factor
+        _check_replication(image, replication)
+        placed = place(before, total - before, replication, image.racks(), _start(topic.id))
+    record = msgspec.structs.replace(topic.record, partitions=total)
+    return rewrite_topic(image, topic, record, nonce, _partition_puts(topic.id, before, placed))
+
+
+def rewrite_topic(
+    image: Image, topic: Topic, record: TopicRecord, nonce: bytes, more: Sequence[Put] = ()
+) -> Commit[TopicRecord]:
+    return Commit(
+        answer=record,
+        checks=topic_checks(image, topic),
+        puts=[_catalog_put(nonce), (topic_key(topic.name), encode(record)), *more],
+    )
+
+
+def existing_topic(image: Image, name: str) -> Topic:
+    topic = image.topic(name)
+    if topic is None:
+        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+    return topic
+
+
+def topic_checks(image: Image, topic: Topic) -> Sequence[Check]:
+    """The catalog too: the topic's own key may be that of another topic of its name by now."""
+    return [(CATALOG, image.revision_of(CATALOG)), (topic_key(topic.name), topic.revision)]
+
+
+def check_new_name(image: Image, name: str) -> None:
+    if name in ("", ".", ".."):
+        raise Refused(ErrorCode.INVALID_TOPIC, f"{name!r} cannot be the name of a topic")
+    if not _NAME.fullmatch(name):
+        raise Refused(
+            ErrorCode.INVALID_TOPIC,
+            f"the name of a topic has 1 to 249 letters, digits, dots, underscores and hyphens, "
+            f"and {name[:300]!r} is not such a one",
+        )
+    other = image.colliding(name)
+    if other == name:
+        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name} already exists")
+    if other is not None:
+        raise Refused(
+            ErrorCode.INVALID_TOPIC,
+            f"topic {name} collides with {other}: in metrics, dots and underscores are the same",
+        )
+
+
+def _check_numbers(image: Image, partitions: int, replication: int) -> None:
+    if not 1 <= partitions <= PARTITIONS_MAX:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"a topic has 1 to {PARTITIONS_MAX} partitions, not {partitions}",
+        )
+    _check_replication(image, replication)
+
+
+def _check_replication(image: Image, replication: int) -> None:
+    if replication < 1:
+        raise Refused(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"a partition has at least 1 replica, not {replication}",
+        )
+    if replication > len(image.brokers):
+        raise Refused(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"{replication} replicas need as many brokers, and {len(image.brokers)} "
+            f"{'is' if len(image.brokers) == 1 else 'are'} alive",
+        )
+
+
+def _check_total(topic: Topic, total: int) -> None:
+    before = topic.record.partitions
+    if total <= before:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"topic {topic.name} has {before} partitions already, and {total} is not more",
+        )
+    if total > PARTITIONS_MAX:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"a topic has at most {PARTITIONS_MAX} partitions, not {total}",
+        )
+
+
+def _assigned(image: Image, assignments: Mapping[int, Sequence[int]]) -> list[Replicas]:
+    if len(assignments) > PARTITIONS_MAX:
+        raise _bad_assignment(f"a topic has at most {PARTITIONS_MAX} partitions")
+    if sorted(assignments) != list(range(len(assignments))):
+        raise _bad_assignment("partitions are numbered from 0 on, without a gap")
+    placed = [tuple(assignments[index]) for index in range(len(assignments))]
+    for index, replicas in enumerate(placed):
+        _check_replicas(image, index, replicas, len(placed[0]))
+    return placed
+
+
+def _check_replicas(image: Image, index: int, replicas: Replicas, expected: int) -> None:
+    if not replicas:
+        raise _bad_assignment(f"partition {index} has no replicas")
+    if len(replicas) != expected:
+        raise _bad_assignment(
+            f"partition {index} has {len(replicas)} replicas, and the first has {expected}"
+        )
+    if len(set(replicas)) != len(replicas):
+        raise _bad_assignment(f"partition {index} has a broker twice: {list(replicas)}")
+    if missing := [broker for broker in replicas if broker not in image.brokers]:
+        raise _bad_assignment(f"partition {index} is on brokers that are not alive: {missing}")
+
+
+def _bad_assignment(problem: str) -> Refused:
+    return Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+
+
+def _start(topic_id: bytes) -> int:
+    return int.from_bytes(topic_id[:4], "big")
+
+
+def _catalog_put(nonce: bytes) -> Put:
+    return CATALOG, encode(CatalogRecord(nonce=nonce))
+
+
+def _partition_puts(topic_id: bytes, first: int, placed: Sequence[Replicas]) -> list[Put]:
+    encoded: dict[Replicas, bytes] = {}
+    puts = []
+    for index, replicas in enumerate(placed, first):
+        if replicas not in encoded:
+            encoded[replicas] = encode(_new_partition(replicas))
+        puts.append((partition_key(topic_id, index), encoded[replicas]))
+    return puts
+
+
+def _new_partition(replicas: Replicas) -> Record:
+    return PartitionRecord(replicas=replicas, leader=replicas[0], isr=replicas)

@@ -1,0 +1,110 @@
+"""The things that an image of the cluster is made of."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from penstock.config import TopicConfig
+from penstock.metadata.records import BrokerRecord, PartitionRecord, Record, TopicRecord
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[R]):
+    record: R
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A broker that is registered, which is to say alive as far as the store knows."""
+
+    record: BrokerRecord
+    epoch: int
+    session: str | None
+
+    @property
+    def node_id(self) -> int:
+        return self.record.node_id
+
+
+class Topic:
+    """A topic as long as it has the same id; changed in place."""
+
+    __slots__ = ("_table", "config", "record", "revision")
+
+    def __init__(self, record: TopicRecord, revision: int, table: Partitions) -> None:
+        self.record = record
+        self.revision = revision
+        self._table = table
+        self.config: TopicConfig | None = None
+        """Kept here by the image, until something it depends on changes; ask `Image.config`."""
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def id(self) -> bytes:
+        return self.record.topic_id
+
+    @property
+    def partitions(self) -> Sequence[PartitionRecord | None]:
+        """By index. None only while the store is changed by hand or not wholly loaded."""
+        return self._table.records
+
+    def partition(self, index: int) -> PartitionRecord | None:
+        return self._table.get(index) if index < self.record.partitions else None
+
+    def partition_revision(self, index: int) -> int:
+        return self._table.revisions[index]
+
+
+class Partitions:
+    """The partitions of one topic id."""
+
+    __slots__ = ("records", "revisions")
+
+    def __init__(self) -> None:
+        self.records: list[PartitionRecord | None] = []
+        self.revisions = array("q")
+
+    def get(self, index: int) -> PartitionRecord | None:
+        return self.records[index] if 0 <= index < len(self.records) else None
+
+    def put(self, index: int, record: PartitionRecord, revision: int) -> None:
+        missing = index + 1 - len(self.records)
+        if missing > 0:
+            self.records.extend([None] * missing)
+            self.revisions.extend([0] * missing)
+        self.records[index] = record
+        self.revisions[index] = revision
+
+    def remove(self, index: int) -> None:
+        if index < len(self.records):
+            self.records[index] = None
+        while self.records and self.records[-1] is None:
+            self.records.pop()
+            self.revisions.pop()
+
+
+@dataclass(slots=True)
+class Changed:
+    """What a step changed, for a node that has to follow. A topic is in one of the first three."""
+
+    created: dict[bytes, Topic] = field(default_factory=dict)
+    altered: dict[bytes, Topic] = field(default_factory=dict)
+    """Its settings or its number of partitions."""
+    deleted: dict[bytes, Topic] = field(default_factory=dict)
+    """As they were, but that `partitions` may be empty; `record.partitions` is their number."""
+    partitions: dict[tuple[bytes, int], None] = field(default_factory=dict)
+    """New or changed, of topics that are there; in order, each once."""
+    brokers: set[int] = field(default_factory=set)
+    """Registered, registered again, or gone."""
+    broker_configs: bool = False
+    """So any topic may behave otherwise, and this broker too."""
+    features: bool = False

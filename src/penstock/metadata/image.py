@@ -1,0 +1,287 @@
+"""What the cluster is, held in memory: a replay of the store's entries, and nothing beside them.
+
+Every lookup is a dictionary or list access. Partitions of the same shape share one record, so ten
+thousand of them cost little more than two numbers each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from penstock.config import TopicConfig
+from penstock.metadata import topic_settings
+from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic
+from penstock.metadata.records import (
+    CATALOG,
+    CLUSTER,
+    FEATURES,
+    PRODUCER_IDS,
+    BrokerRecord,
+    CatalogRecord,
+    ClusterRecord,
+    ConfigRecord,
+    FeaturesRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    Record,
+    TopicRecord,
+    broker_config_key,
+    broker_key,
+    decode,
+    partition_key,
+    topic_key,
+)
+from penstock.metadata.store import Entry, Event
+
+R = TypeVar("R", bound=Record)
+
+SHAPES_MAX = 4096
+_SINGLES: dict[str, type[Record]] = {
+    CLUSTER: ClusterRecord,
+    FEATURES: FeaturesRecord,
+    PRODUCER_IDS: ProducerIdsRecord,
+    CATALOG: CatalogRecord,
+}
+
+
+class Image:
+    def __init__(self, node_id: int = -1, defaults: Mapping[str, str] | None = None) -> None:
+        """`defaults`: what the broker was started with, by broker setting (`log.retention.ms`)."""
+        self.revision = 0
+        self._node_id = node_id
+        self._defaults = dict(defaults or {})
+        self._topics: dict[str, Topic] = {}
+        self._by_id: dict[bytes, Topic] = {}
+        self._by_collision: dict[str, str] = {}
+        self._tables: dict[bytes, Partitions] = {}
+        self._brokers: dict[int, Broker] = {}
+        self._singles: dict[str, Held[Record]] = {}
+        self._broker_configs: dict[str, Held[ConfigRecord]] = {}
+        self._shapes: dict[bytes, PartitionRecord] = {}
+        self._plain_configs: dict[bool, TopicConfig] = {}
+        self._kinds: dict[str, Callable[[str, Entry | None, Changed], None]] = {
+            "topics": self._on_topic,
+            "partitions": self._on_partition,
+            "brokers": self._on_broker,
+            "configs": self._on_config,
+        }
+
+    # Lookups
+
+    @property
+    def cluster_id(self) -> str:
+        """Empty before there is a cluster."""
+        held = self.single(ClusterRecord)
+        return held.record.cluster_id if held else ""
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        return self._topics
+
+    @property
+    def brokers(self) -> Mapping[int, Broker]:
+        return self._brokers
+
+    @property
+    def finalized_features(self) -> Mapping[str, int]:
+        held = self.single(FeaturesRecord)
+        return held.record.levels if held else {}
+
+    @property
+    def features_epoch(self) -> int:
+        """-1 before any have been finalized, as ApiVersions wants it."""
+        held = self.single(FeaturesRecord)
+        return held.record.epoch if held else -1
+
+    def topic(self, name: str) -> Topic | None:
+        return self._topics.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+        return self._by_id.get(topic_id)
+
+    def partition(self, topic_id: bytes, index: int) -> PartitionRecord | None:
+        topic = self._by_id.get(topic_id)
+        return topic.partition(index) if topic else None
+
+    def colliding(self, name: str) -> str | None:
+        """The topic whose name is this one but for dots and underscores, or this one itself."""
+        return self._by_collision.get(_collision(name))
+
+    def racks(self) -> dict[int, str]:
+        """The brokers that live, by id, with the rack each stands in."""
+        return {number: self._brokers[number].record.rack for number in sorted(self._brokers)}
+
+    def single(self, kind: type[R]) -> Held[R] | None:
+        """The record that there is but one of, with its revision."""
+        for key, declared in _SINGLES.items():
+            if declared is kind:
+                return self._singles.get(key)  # type: ignore[return-value]
+        raise LookupError(kind)
+
+    def revision_of(self, key: str) -> int:
+        """Of a key that there is but one of, as a check wants it: 0 where it does not exist."""
+        held = self._singles.get(key)
+        return held.revision if held else 0
+
+    def broker_config(self, node_id: int | None) -> Held[ConfigRecord] | None:
+        """What was changed for one broker while running, or for all (None)."""
+        return self._broker_configs.get(broker_config_key(node_id))
+
+    def config(self, topic: Topic) -> TopicConfig:
+        """What holds for a topic: its own settings, this broker's, all brokers', the defaults."""
+        if topic.config is None:
+            topic.config = self._config(topic.record)
+        return topic.config
+
+    def config_layers(self) -> Sequence[Mapping[str, str]]:
+        """Broker settings by name, the weakest first: as started, for all, for this broker."""
+        changed = (self.broker_config(None), self.broker_config(self._node_id))
+        return [self._defaults, *(held.record.configs if held else {} for held in changed)]
+
+    def _config(self, record: TopicRecord) -> TopicConfig:
+        if record.configs:
+            layers = self.config_layers()
+            return topic_settings.effective(record.configs, layers, record.replication_factor)
+        replicated = record.replication_factor >= 3
+        if replicated not in self._plain_configs:
+            self._plain_configs[replicated] = topic_settings.effective(
+                {}, self.config_layers(), record.replication_factor
+            )
+        return self._plain_configs[replicated]
+
+    def held(self) -> Iterator[tuple[str, Record, int]]:
+        """Everything, as keys, records and revisions."""
+        for key, single in self._singles.items():
+            yield key, single.record, single.revision
+        for key, config in self._broker_configs.items():
+            yield key, config.record, config.revision
+        for number, broker in self._brokers.items():
+            yield broker_key(number), broker.record, broker.epoch
+        for name, topic in self._topics.items():
+            yield topic_key(name), topic.record, topic.revision
+        for topic_id, table in self._tables.items():
+            for index, record in enumerate(table.records):
+                if record is not None:
+                    yield partition_key(topic_id, index), record, table.revisions[index]
+
+    # Replay
+
+    def load(self, entries: Iterable[Entry], revision: int) -> Changed:
+        """Becomes what was listed, whatever it was before."""
+        listed = {entry.key: entry for entry in entries}
+        known = {key: revision for key, _, revision in self.held()}
+        events = [Event(key, None, revision) for key in known if key not in listed]
+        events += [
+            Event(key, entry, entry.revision)
+            for key, entry in listed.items()
+            if known.get(key) != entry.revision
+        ]
+        return self.apply(events, revision)
+
+    def apply(self, events: Iterable[Event], revision: int) -> Changed:
+        """Goes on to a later revision. Keys that we do not know are a later release's: ignored."""
+        changed = Changed()
+        for event in events:
+            if event.key in _SINGLES:
+                self._on_single(event.key, event.entry, changed)
+                continue
+            kind, _, rest = event.key[1:].partition("/")
+            if kind in self._kinds:
+                self._kinds[kind](rest, event.entry, changed)
+        self.revision = revision
+        for place in [place for place in changed.partitions if place[0] not in self._by_id]:
+            del changed.partitions[place]
+        return changed
+
+    def _on_single(self, key: str, entry: Entry | None, changed: Changed) -> None:
+        changed.features |= key == FEATURES
+        if entry is None:
+            self._singles.pop(key, None)
+        else:
+            record = decode(_SINGLES[key], key, entry.value)
+            self._singles[key] = Held(record, entry.revision)
+
+    def _on_broker(self, rest: str, entry: Entry | None, changed: Changed) -> None:
+        changed.brokers.add(int(rest))
+        if entry is None:
+            self._brokers.pop(int(rest), None)
+        else:
+            record = decode(BrokerRecord, entry.key, entry.value)
+            self._brokers[int(rest)] = Broker(record, entry.revision, entry.session)
+
+    def _on_config(self, rest: str, entry: Entry | None, changed: Changed) -> None:
+        key = f"/configs/{rest}"
+        changed.broker_configs = True
+        if entry is None:
+            self._broker_configs.pop(key, None)
+        else:
+            record = decode(ConfigRecord, key, entry.value)
+            self._broker_configs[key] = Held(record, entry.revision)
+        self._plain_configs.clear()
+        for topic in self._topics.values():
+            topic.config = None
+
+    def _on_topic(self, name: str, entry: Entry | None, changed: Changed) -> None:
+        topic = self._topics.get(name)
+        record = decode(TopicRecord, entry.key, entry.value) if entry else None
+        if topic and (record is None or record.topic_id != topic.id):
+            self._drop(topic, changed)
+            topic = None
+        if entry is None or record is None:
+            return
+        if topic is None:
+            self._add(record, entry.revision, changed)
+            return
+        topic.record, topic.revision, topic.config = record, entry.revision, None
+        if topic.id not in changed.created:
+            changed.altered[topic.id] = topic
+
+    def _add(self, record: TopicRecord, revision: int, changed: Changed) -> None:
+        table = self._tables.setdefault(record.topic_id, Partitions())
+        topic = Topic(record, revision, table)
+        self._topics[record.name] = self._by_id[record.topic_id] = topic
+        self._by_collision[_collision(record.name)] = record.name
+        changed.created[record.topic_id] = topic
+        for index, partition in enumerate(table.records):
+            if partition is not None:
+                changed.partitions[record.topic_id, index] = None
+
+    def _drop(self, topic: Topic, changed: Changed) -> None:
+        del self._topics[topic.name], self._by_id[topic.id]
+        if self.colliding(topic.name) == topic.name:
+            del self._by_collision[_collision(topic.name)]
+        if not topic.partitions:
+            del self._tables[topic.id]
+        changed.altered.pop(topic.id, None)
+        if changed.created.pop(topic.id, None) is None:
+            changed.deleted[topic.id] = topic
+
+    def _on_partition(self, rest: str, entry: Entry | None, changed: Changed) -> None:
+        topic_hex, _, number = rest.partition("/")
+        topic_id, index = bytes.fromhex(topic_hex), int(number)
+        table = self._tables.get(topic_id)
+        if entry is not None:
+            if table is None:
+                table = self._tables[topic_id] = Partitions()
+            table.put(index, self._shared(entry), entry.revision)
+            changed.partitions[topic_id, index] = None
+        elif table is not None:
+            table.remove(index)
+            changed.partitions.pop((topic_id, index), None)
+            if not table.records and topic_id not in self._by_id:
+                del self._tables[topic_id]
+
+    def _shared(self, entry: Entry) -> PartitionRecord:
+        """One record for all partitions that are alike: in a calm cluster there are few shapes."""
+        record = self._shapes.get(entry.value)
+        if record is None:
+            record = decode(PartitionRecord, entry.key, entry.value)
+            if len(self._shapes) >= SHAPES_MAX:
+                self._shapes.clear()
+            self._shapes[entry.value] = record
+        return record
+
+
+def _collision(name: str) -> str:
+    return name.replace(".", "_")

@@ -1,0 +1,37 @@
+"""Several changes as one commit: each is decided on its own, what remains is written at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from penstock.errors import Refused
+from penstock.metadata.changes import Commit
+from penstock.metadata.image import Image
+from penstock.metadata.records import CATALOG
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+def merge(
+    image: Image, changes: Mapping[K, Callable[[Image], Commit[T]]]
+) -> Commit[dict[K, T | Refused]]:
+    """The changes must write to different keys, the catalog apart. The refused write nothing."""
+    answers: dict[K, T | Refused] = {}
+    checks: dict[str, int] = {}
+    puts: dict[str, bytes] = {}
+    deletes: list[str] = []
+    for key, change in changes.items():
+        try:
+            commit = change(image)
+        except Refused as refused:
+            answers[key] = refused
+            continue
+        answers[key] = commit.answer
+        checks.update(commit.checks)
+        puts.update(commit.puts)
+        deletes.extend(commit.deletes)
+    # The catalog first, where it is written: its nonce tells this commit from all others.
+    ordered = sorted(puts.items(), key=lambda put: put[0] != CATALOG)
+    return Commit(answer=answers, checks=list(checks.items()), puts=ordered, deletes=deletes)

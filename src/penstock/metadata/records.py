@@ -1,0 +1,147 @@
+"""The records that the store holds, as JSON, and the keys they are under.
+
+Each record states its version. One that is newer than ours was written by a newer Penstock, and
+reading it as if it were ours would lose what it says: it is refused.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import ClassVar, TypeVar
+
+import msgspec
+
+from penstock.errors import Unusable
+
+CLUSTER = "/cluster"
+FEATURES = "/features"
+PRODUCER_IDS = "/producer-ids"
+CATALOG = "/catalog"
+"""Rewritten by every change to the set of topics or to one of them. Names of topics come back after
+a delete, so this is the key that such changes compare; also, names that collide meet here."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    VERSION: ClassVar[int] = 1
+    version: int = 1
+
+
+class ClusterRecord(Record, frozen=True):
+    cluster_id: str
+
+
+class FeaturesRecord(Record, frozen=True):
+    levels: dict[str, int]
+    epoch: int
+    """Counts the changes, for clients that hold answers of different age."""
+
+
+class ProducerIdsRecord(Record, frozen=True):
+    next_id: int
+    nonce: bytes = b""
+    """Whose allocation this is: the same number from two brokers must not look the same."""
+
+
+class CatalogRecord(Record, frozen=True):
+    nonce: bytes = b""
+    """Of the last change, so that its author can recognise it."""
+
+
+class BrokerRecord(Record, frozen=True):
+    """A broker's registration. Its epoch is the revision of this record."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str = ""
+    owner: bytes = b""
+    """Stays with the data folder: who may take the registration over before its lease ends."""
+    incarnation: bytes = b""
+    """Of this start of the process."""
+    features: dict[str, tuple[int, int]] = {}
+    """Lowest and highest level supported."""
+
+
+class TopicRecord(Record, frozen=True):
+    name: str
+    topic_id: bytes
+    partitions: int
+    replication_factor: int
+    created_ms: int
+    configs: dict[str, str] = {}
+
+
+class PartitionRecord(Record, frozen=True):
+    replicas: tuple[int, ...]
+    leader: int
+    """-1 while there is none."""
+    isr: tuple[int, ...]
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
+class ConfigRecord(Record, frozen=True):
+    """Broker settings that were changed while running."""
+
+    configs: dict[str, str]
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+R = TypeVar("R", bound=Record)
+
+
+def encode(record: Record) -> bytes:
+    return msgspec.json.encode(record)
+
+
+def decode(kind: type[R], key: str, value: bytes) -> R:
+    """The record, or Unusable with what is the matter with it."""
+    try:
+        record: R = _decoder(kind).decode(value)
+    except msgspec.DecodeError as problem:
+        _refuse_newer(kind, key, _version_of(value))
+        raise Unusable(f"the metadata store's {key} cannot be read: {problem}") from None
+    _refuse_newer(kind, key, record.version)
+    return record
+
+
+@lru_cache
+def _decoder(kind: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(kind)
+
+
+def _version_of(value: bytes) -> int:
+    try:
+        return msgspec.json.decode(value, type=_Versioned).version
+    except msgspec.DecodeError:
+        return 0
+
+
+def _refuse_newer(kind: type[Record], key: str, version: int) -> None:
+    if version > kind.VERSION:
+        raise Unusable(
+            f"the metadata store's {key} has format version {version}, this Penstock reads up to "
+            f"{kind.VERSION}: it was written by a newer release; run that one"
+        )
+
+
+def broker_key(node_id: int) -> str:
+    return f"/brokers/{node_id}"
+
+
+def topic_key(name: str) -> str:
+    return f"/topics/{name}"
+
+
+def partition_key(topic_id: bytes, index: int) -> str:
+    return f"/partitions/{topic_id.hex()}/{index}"
+
+
+def broker_config_key(node_id: int | None) -> str:
+    """None: what holds for all brokers."""
+    return f"/configs/brokers/{'default' if node_id is None else node_id}"

@@ -1,0 +1,1 @@
+"""Where cluster metadata is kept. All pass the same conformance suite."""

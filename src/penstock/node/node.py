@@ -1,0 +1,171 @@
+"""One broker, put together from its settings and a world, and taken apart again.
+
+To start: take the data folder, learn what the cluster is, bring the logs into order, listen, and
+only then tell the cluster (and so the clients) where. To stop: the same backwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+
+from penstock.api.broker import Broker
+from penstock.api.table import answered
+from penstock.errors import Refused, Unusable
+from penstock.log.log_dir import LogDir
+from penstock.metadata.cluster import Changed
+from penstock.metadata.cluster_changes import bump_leader_epochs, register_broker
+from penstock.metadata.features import SUPPORTED
+from penstock.metadata.image import Image
+from penstock.metadata.keeper import Keeper
+from penstock.metadata.records import BrokerRecord
+from penstock.metadata.store import Session, Store
+from penstock.metadata.stores.sqlite import SqliteStore
+from penstock.node.settings import NodeSettings, host_and_port
+from penstock.server.door import Door
+from penstock.server.syncer import Syncer
+from penstock.server.upkeep import Upkeep
+from penstock.world.ports import Listener, World
+
+log = logging.getLogger(__name__)
+
+LEASE_MS = 10_000
+EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104
+
+
+class Node:
+    def __init__(self, world: World, settings: NodeSettings) -> None:
+        self.world = world
+        self.settings = settings
+        self.config = settings.broker
+        self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Gets a reason when the broker cannot go on and must be stopped."""
+        self.host, self.port = "", 0
+
+    async def start(self) -> None:
+        disk, config = self.world.disk, self.config
+        disk.make_folder(config.data_dir)
+        self.store = await self._open_store()
+        self.image = Image(config.node_id, self.settings.texts)
+        self.keeper = Keeper(self.store, self.image)
+        await self.keeper.start(_new_cluster_id(self.world.chance.uuid()))
+        self.log_dir = LogDir(
+            disk, config.data_dir, cluster_id=self.image.cluster_id, node_id=config.node_id
+        )
+        await self._recover_logs()
+        self._build()
+        self._listen()
+        await self._register(bump=not self.log_dir.was_clean)
+        self.upkeep.remove_folders(self.log_dir.doomed)
+        self.upkeep.start()
+
+    def _build(self) -> None:
+        world = self.world
+        self.broker = Broker(
+            self.config, self.image, self.log_dir, world.disk, world.chance, answered()
+        )
+        self.broker.configured = dict(self.settings.texts)
+        self.syncer = Syncer(world.disk, lambda error: self._fail(f"disk failure: {error}"))
+        self.door = Door(world, self.broker, self.keeper, self.syncer)
+        self.upkeep = Upkeep(world.clock, world.disk, self.broker, self.door, self.syncer)
+        self.keeper.on_change = self._follow
+
+    async def _open_store(self) -> Store:
+        url = self.config.store or f"sqlite:{self.config.data_dir}/metadata.sqlite"
+        kind, _, rest = url.partition(":")
+        if kind != "sqlite" or not rest:
+            raise Unusable(f"metadata.store: {url!r} is not known; give sqlite:PATH")
+        return await SqliteStore.open(rest)
+
+    async def _recover_logs(self) -> None:
+        """Bring the logs into order, and move what belongs to no partition of ours aside."""
+        log_dir, image = self.log_dir, self.image
+        for topic in image.topics.values():
+            for index in range(topic.record.partitions):
+                if log_dir.has_folder(topic.name, index):
+                    log_dir.log_for(topic.name, index, topic.id, image.config(topic))
+        for folder in log_dir.set_aside_unclaimed():
+            log.warning("%s belongs to no topic of this cluster, and was moved aside", folder)
+        for _ in log_dir.recover_all():
+            await asyncio.sleep(0)
+        await self._sync_recovered()
+
+    async def _sync_recovered(self) -> None:
+        """What a crash left in the page cache counts once it is on disk, like anything else."""
+        tokens = [
+            (each, each.begin_sync())
+            for each in self.log_dir.logs.values()
+            if each.is_open and each.synced_end < each.end_offset
+        ]
+        files = [file for _, token in tokens for file in token.files]
+        folders = [folder for _, token in tokens for folder in token.folders]
+        await self.world.disk.sync_all(files, folders)
+        for each, token in tokens:
+            each.end_sync(token)
+
+    def _listen(self) -> None:
+        host, port = host_and_port(self.config.listen, "listeners")
+        self.listener: Listener = self.world.network.listen(host, port, self.door.admit)
+        self.host, self.port = host, self.listener.port
+
+    def _advertised(self) -> tuple[str, int]:
+        if self.config.advertise:
+            host, port = host_and_port(self.config.advertise, "advertised.listeners")
+            if host in EVERYWHERE:
+                raise Unusable(
+                    "advertised.listeners must be an address that clients can connect to"
+                )
+            return host, port or self.port
+        host = self.world.network.host_name() if self.host in EVERYWHERE else self.host
+        return host, self.port
+
+    async def _register(self, *, bump: bool) -> None:
+        host, port = self._advertised()
+        self.session: Session = await self.store.session(LEASE_MS)
+        record = BrokerRecord(
+            node_id=self.config.node_id,
+            host=host,
+            port=port,
+            rack=self.config.rack,
+            owner=f"{self.image.cluster_id} {self.config.data_dir}".encode(),
+            incarnation=self.world.chance.uuid(),
+            features=dict(SUPPORTED),
+        )
+        try:
+            await self.keeper.change(lambda image: register_broker(image, record, self.session.id))
+        except Refused as refused:
+            raise Unusable(refused.message) from refused
+        if bump:
+            node_id = self.config.node_id
+            epoch = self.image.brokers[node_id].epoch
+            await self.keeper.change(
+                lambda image: bump_leader_epochs(image, node_id, broker_epoch=epoch)
+            )
+
+    def _follow(self, changed: Changed) -> None:
+        """Keep the partitions that are open in step with the image."""
+        for topic in changed.deleted.values():
+            self.upkeep.remove_folders(self.broker.remove_topic(topic))
+        for topic in changed.altered.values():
+            self.broker.reconfigure(topic)
+
+    def _fail(self, reason: str) -> None:
+        if not self.failed.done():
+            self.failed.set_result(reason)
+
+    async def stop(self) -> None:
+        """Cleanly: everything that was acknowledged, and more, is on disk and marked so."""
+        self.listener.close()
+        self.door.close()
+        await self.upkeep.stop()
+        await self.syncer.drain()
+        await self.world.disk.sync_all(*self.log_dir.close_logs())
+        self.log_dir.finish(self.image.brokers[self.config.node_id].epoch)
+        await self.session.close()
+        await self.keeper.close()
+        await self.store.close()
+
+
+def _new_cluster_id(random: bytes) -> str:
+    return base64.urlsafe_b64encode(random).decode().rstrip("=")

@@ -1,0 +1,76 @@
+"""`penstock serve`: run a broker until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Mapping
+
+from penstock.errors import Refused, Unusable
+from penstock.node import log_lines, settings
+from penstock.node.node import Node
+from penstock.node.settings import NodeSettings
+from penstock.world.real import real_world
+
+try:
+    import uvloop
+except ImportError:  # the standard loop does it too, at a higher cost
+    uvloop = None
+
+log = logging.getLogger(__name__)
+
+
+def serve(texts: Mapping[str, str]) -> int:
+    """The exit code: 0 after a clean stop, 1 when the broker could not start or go on."""
+    try:
+        wanted = settings.read(texts)
+        log_lines.set_up(wanted.broker.log_level, wanted.broker.log_format)
+        raise_file_limit()
+        return _run(wanted)
+    except Refused as refused:
+        return _give_up(refused.message)
+    except Unusable as problem:
+        return _give_up(str(problem))
+
+
+def _give_up(reason: str) -> int:
+    sys.stderr.write(f"penstock: {reason}\n")
+    return 1
+
+
+def _run(wanted: NodeSettings) -> int:
+    return asyncio.run(_serve(wanted)) if uvloop is None else uvloop.run(_serve(wanted))
+
+
+async def _serve(wanted: NodeSettings) -> int:
+    loop = asyncio.get_running_loop()
+    told_to_stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told_to_stop.set)
+    node = Node(real_world(), wanted)
+    await node.start()
+    # What is there now stays: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+    ready = f"penstock ready: broker {wanted.broker.node_id} at {node.host}:{node.port}\n"
+    sys.stdout.write(ready)
+    sys.stdout.flush()
+    stopping = asyncio.create_task(told_to_stop.wait())
+    await asyncio.wait((stopping, node.failed), return_when=asyncio.FIRST_COMPLETED)
+    if node.failed.done():
+        log.critical("stopping at once: %s", node.failed.result())
+        return 1
+    log.info("stopping")
+    await node.stop()
+    return 0
+
+
+def raise_file_limit() -> None:
+    """Every connection and every open log file takes a handle."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

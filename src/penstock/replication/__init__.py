@@ -1,0 +1,1 @@
+"""In-sync replicas and high watermarks as values."""

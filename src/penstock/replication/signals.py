@@ -1,0 +1,87 @@
+"""Who is waiting for a partition to move. Waiting costs nothing until it does."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+Waiter = Callable[[], None]
+
+
+class Source(Protocol):
+    """Something that a waiter can be woken by, once."""
+
+    def watch(self, waiter: Waiter) -> None: ...
+
+    def unwatch(self, waiter: Waiter) -> None: ...
+
+
+class Signal:
+    """Wakes all who watch, whenever it is fired."""
+
+    __slots__ = ("_waiters",)
+
+    def __init__(self) -> None:
+        self._waiters: dict[Waiter, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    def watch(self, waiter: Waiter) -> None:
+        self._waiters[waiter] = None
+
+    def unwatch(self, waiter: Waiter) -> None:
+        self._waiters.pop(waiter, None)
+
+    def fire(self) -> None:
+        if self._waiters:
+            woken, self._waiters = self._waiters, {}
+            for waiter in woken:
+                waiter()
+
+
+class Line:
+    """Waiters for ever higher offsets, in the order of the appends they wait for."""
+
+    __slots__ = ("_waiters",)
+
+    def __init__(self) -> None:
+        self._waiters: deque[tuple[int, Waiter]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    def watch(self, offset: int, waiter: Waiter) -> None:
+        self._waiters.append((offset, waiter))
+
+    def reach(self, offset: int) -> None:
+        """Wake those whose offset has been reached."""
+        waiters = self._waiters
+        while waiters and waiters[0][0] <= offset:
+            waiters.popleft()[1]()
+
+    def drop(self) -> None:
+        """Wake everyone: what they wait for will not come here."""
+        woken, self._waiters = self._waiters, deque()
+        for _, waiter in woken:
+            waiter()
+
+
+class Reached:
+    """An offset on a line, as a source. Reached once is reached for good: it is watched once."""
+
+    __slots__ = ("_in_line", "_line", "offset")
+
+    def __init__(self, line: Line, offset: int) -> None:
+        self._line = line
+        self._in_line = False
+        self.offset = offset
+
+    def watch(self, waiter: Waiter) -> None:
+        if not self._in_line:
+            self._in_line = True
+            self._line.watch(self.offset, waiter)
+
+    def unwatch(self, waiter: Waiter) -> None:
+        """Left in line: it is popped with its offset, and who is done ignores the call."""

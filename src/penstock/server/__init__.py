@@ -1,0 +1,1 @@
+"""Where the broker awaits: listener, sessions, waits, rounds of sync, upkeep."""

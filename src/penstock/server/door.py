@@ -1,0 +1,114 @@
+"""Lets connections in, up to the limits, and shows out those that have gone quiet."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.broker import Broker
+from penstock.metadata.keeper import Keeper
+from penstock.replication.leader import Leader
+from penstock.server.memory import Budget
+from penstock.server.session import Session
+from penstock.server.syncer import Syncer
+from penstock.world.ports import Connection, World
+
+log = logging.getLogger(__name__)
+
+BUFFER_SIZE = 256 * 1024
+"""One receive buffer serves all connections: a pass is over before the next one begins."""
+
+
+class Door:
+    def __init__(self, world: World, broker: Broker, keeper: Keeper, syncer: Syncer) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.clock = world.clock
+        self.config = broker.config
+        self.broker = broker
+        self.change: Callable[[Any], Any] = keeper.change
+        self.budget = Budget(broker.config.queued_max_bytes)
+        self.buffer = memoryview(bytearray(BUFFER_SIZE))
+        self._syncer = syncer
+        self._sessions: set[Session] = set()
+        self._from: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._full = False
+
+    @property
+    def connections(self) -> int:
+        return len(self._sessions)
+
+    def admit(self, connection: Connection) -> None:
+        host = connection.peer.rpartition(":")[0]
+        if len(self._sessions) >= self.config.max_connections:
+            self._turn_away(connection, f"max.connections={self.config.max_connections}")
+        elif self._from[host] >= self.config.max_connections_per_ip:
+            limit = self.config.max_connections_per_ip
+            self._turn_away(connection, f"max.connections.per.ip={limit}")
+        else:
+            self._full = False
+            self._from[host] += 1
+            self._sessions.add(Session(self, connection))
+
+    def _turn_away(self, connection: Connection, limit: str) -> None:
+        if not self._full:
+            log.warning("turning connections away, %s is the first: %s", connection.peer, limit)
+        self._full = True
+        connection.close()
+
+    def forget(self, session: Session) -> None:
+        self._sessions.discard(session)
+        host = session.peer.rpartition(":")[0]
+        self._from[host] -= 1
+        if not self._from[host]:
+            del self._from[host]
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """The loop itself holds tasks only weakly."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def write_out(self) -> list[Leader]:
+        """End a pass: everything appended goes to the log files. Returns what became committed.
+
+        A log that cannot be written is as it was before the pass, the others are written all the
+        same, and then OSError is raised: no answer of this pass may be sent.
+        """
+        moved, failure = [], None
+        for leader in self.broker.take_dirty():
+            try:
+                leader.log.write_out()
+            except OSError as error:
+                failure = error
+                continue
+            if leader.log.config.flush_on_acks_all:
+                self._syncer.want(leader)
+            elif leader.advance():
+                moved.append(leader)
+        if failure is not None:
+            raise failure
+        return moved
+
+    def disk_failed(self, error: OSError) -> None:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            self.broker.disk_is_full = True  # upkeep says when there is room again
+
+    def close_idle(self) -> None:
+        """Connections without a request for too long, and requests that never finish arriving."""
+        now_ms = self.clock.monotonic_ms()
+        idle_since = now_ms - self.config.connections_max_idle_ms
+        started_by = now_ms - self.config.request_receive_timeout_ms
+        for session in list(self._sessions):
+            if session.frame_since_ms is not None and session.frame_since_ms < started_by:
+                log.warning("closing the connection from %s: a request never ended", session.peer)
+                session.close()
+            elif session.active_ms < idle_since and not session.is_waiting:
+                session.close()
+
+    def close(self) -> None:
+        for session in list(self._sessions):
+            session.close()

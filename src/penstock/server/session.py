@@ -1,0 +1,353 @@
+"""One connection: requests in, answers out in the order of the requests.
+
+A pass is what one readiness of the socket brings: receive, cut into frames, let the handlers run,
+write all appends out in one go, send all answers in one go. A request whose answer waits holds a
+place in the queue of answers; a request that must wait itself (`Resume`, `Change`) holds up those
+behind it, which are kept until it is done. What a client may have in flight is bounded: past that,
+or while it does not take its answers, nothing more is read from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from penstock.api.call import Call, Unanswerable
+from penstock.api.dispatch import read_call
+from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
+from penstock.errors import Malformed
+from penstock.server.waits import Waiting
+from penstock.wire.frames import FrameReader
+from penstock.world.ports import Connection, FileRange, Part
+
+if TYPE_CHECKING:
+    from penstock.server.door import Door
+
+log = logging.getLogger(__name__)
+
+IN_FLIGHT_MAX = 1000
+"""Answers that may be outstanding on one connection before it is no longer read from."""
+PARTS_MAX = 1024
+"""Answers are sent on before more than so many pieces of them have piled up in one pass."""
+
+
+class Slot:
+    """A place in the queue of answers; `parts` stays None until the answer is there."""
+
+    __slots__ = ("parts", "waiting")
+
+    def __init__(self) -> None:
+        self.parts: list[Part] | None = None
+        self.waiting: Waiting | None = None
+
+
+class Session:
+    __slots__ = (
+        "_backlog",
+        "_connection",
+        "_door",
+        "_frames",
+        "_granted",
+        "_out",
+        "_reading",
+        "_slots",
+        "_task",
+        "active_ms",
+        "closed",
+        "frame_since_ms",
+    )
+
+    def __init__(self, door: Door, connection: Connection) -> None:
+        self._door = door
+        self._connection = connection
+        self._frames = FrameReader(door.config.max_request_bytes)
+        self._out: list[Part] = []
+        self._slots: deque[Slot] = deque()
+        self._backlog: deque[memoryview] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._granted = 0
+        self._reading = False
+        self.closed = False
+        self.active_ms = door.clock.monotonic_ms()
+        self.frame_since_ms: float | None = None
+        self._read_on()
+
+    @property
+    def peer(self) -> str:
+        return self._connection.peer
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client is owed something, so that it is not idle."""
+        return bool(self._slots or self._out or self._task)
+
+    # -- receiving
+
+    def _readable(self) -> None:
+        frames = self._frames
+        if frames.big_size and not self._granted and not self._ask_for_memory(frames.big_size):
+            return
+        count = self._connection.recv_into(frames.space(self._door.buffer))
+        if count is None:
+            return
+        if count == 0:
+            self.close()
+            return
+        self.active_ms = now_ms = self._door.clock.monotonic_ms()
+        try:
+            whole = frames.feed(count)
+        except Malformed as error:
+            self._expel(str(error))
+            return
+        if frames.is_between_frames:
+            self.frame_since_ms = None
+        elif whole or self.frame_since_ms is None:
+            self.frame_since_ms = now_ms
+        if whole:
+            self._pass(whole)
+
+    def _ask_for_memory(self, size: int) -> bool:
+        if self._door.budget.take(size, self._read_on):
+            self._granted = size
+            return True
+        self._stop_reading()
+        return False
+
+    def _release_memory(self) -> None:
+        granted, self._granted = self._granted, 0
+        self._door.budget.give_back(granted)
+
+    def _read_on(self) -> None:
+        if not self._reading and not self.closed and not self._is_full():
+            self._reading = True
+            self._connection.on_readable(self._readable)
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._connection.on_readable(None)
+
+    def _is_full(self) -> bool:
+        return bool(self._task or self._backlog or self._out) or len(self._slots) >= IN_FLIGHT_MAX
+
+    # -- one pass
+
+    def _pass(self, frames: list[memoryview]) -> None:
+        now_ms = self._door.clock.now_ms()
+        for position, frame in enumerate(frames):
+            if self._task is not None or len(self._slots) >= IN_FLIGHT_MAX:
+                self._keep(frames[position:])
+                break
+            self._take(frame, now_ms)
+            if self.closed:
+                break
+            if len(self._out) > PARTS_MAX and not self._finish_pass():
+                self._keep(frames[position + 1 :])
+                break
+        self._finish_pass()
+        if self._granted and self._task is None and not self._frames.big_size:
+            self._release_memory()
+
+    def _go_on(self) -> None:
+        """Take up what was kept, then reading, once nothing stands in the way any more."""
+        if self.closed or self._task or self._out or len(self._slots) >= IN_FLIGHT_MAX:
+            return
+        if self._backlog:
+            frames, self._backlog = list(self._backlog), deque()
+            self._pass(frames)
+        self._read_on()
+
+    def _keep(self, frames: list[memoryview]) -> None:
+        """For later: the shared buffer they lie in is about to be used again."""
+        self._backlog.extend(memoryview(bytearray(frame)) for frame in frames)
+        self._stop_reading()
+
+    def _finish_pass(self) -> bool:
+        """Write out, then answer, then wake others. True if all of the answers were taken.
+
+        Also for a connection that was closed on the way: what it had appended before lies in a
+        buffer that is about to be used again.
+        """
+        try:
+            moved = self._door.write_out()
+        except OSError as error:
+            self._disk_failed(error)
+            return False
+        self._send()
+        for leader in moved:
+            leader.announce()
+        return not self._out and not self.closed
+
+    def _take(self, frame: memoryview, now_ms: int) -> None:
+        try:
+            call = read_call(frame, self._connection.peer, now_ms)
+            outcome = call.run(self._door.broker)
+            if type(outcome) is call.answers and not self._slots:
+                self._out.extend(call.encode(outcome))
+            else:
+                self._carry_out(call, outcome)
+        except (Malformed, Unanswerable) as error:
+            self._expel(str(error))
+        except OSError as error:
+            self._disk_failed(error)
+        except Exception:
+            log.exception("a request from %s could not be handled", self.peer)
+            self.close()
+
+    def _carry_out(self, call: Call, outcome: Any) -> None:
+        if outcome is NO_ANSWER:
+            return
+        slot = Slot()
+        self._slots.append(slot)
+        if isinstance(outcome, Resume | Change):
+            self._task = self._door.loop.create_task(self._resume(call, slot, outcome))
+            self._stop_reading()
+        elif isinstance(outcome, Later):
+            self._wait(call, slot, outcome)
+        else:
+            self._fill(slot, call.encode(outcome))
+
+    def _wait(self, call: Call, slot: Slot, later: Later[Any]) -> None:
+        def deliver(answer: Any) -> None:
+            if isinstance(answer, Resume):
+                task = self._door.loop.create_task(self._finish_late(call, slot, answer))
+                self._door.keep(task)
+            else:
+                self._deliver(call, slot, answer)
+
+        slot.waiting = Waiting(self._door.loop, later, deliver)
+
+    def _deliver(self, call: Call, slot: Slot, answer: Any) -> None:
+        try:
+            if isinstance(answer, Exception):
+                answer = call.failure(answer)
+            self._fill(slot, call.encode(answer))
+        except Unanswerable as error:
+            self._expel(str(error))
+            return
+        self._send()
+
+    def _fill(self, slot: Slot, parts: list[Part]) -> None:
+        """Answers leave in the order of their requests: an early one waits for those before it."""
+        slot.parts = parts
+        slots = self._slots
+        while slots and slots[0].parts is not None:
+            self._out.extend(slots.popleft().parts or ())
+
+    # -- requests that wait themselves
+
+    async def _resume(self, call: Call, slot: Slot, outcome: Resume[Any] | Change[Any]) -> None:
+        try:
+            result = await self._unwind(call, outcome)
+            if isinstance(result, Later):
+                self._wait(call, slot, result)
+            elif result is NO_ANSWER:
+                self._slots.remove(slot)
+            else:
+                self._fill(slot, call.encode(result))
+        except Unanswerable as error:
+            self._expel(str(error))
+            return
+        except OSError as error:
+            self._disk_failed(error)
+            return
+        self._task = None
+        self._finish_pass()
+        if not self._frames.big_size:
+            self._release_memory()
+        self._go_on()
+
+    async def _finish_late(self, call: Call, slot: Slot, outcome: Resume[Any]) -> None:
+        try:
+            result = await self._unwind(call, outcome)
+        except (Unanswerable, OSError) as error:
+            self._expel(str(error))
+            return
+        if isinstance(result, Later):
+            self._wait(call, slot, result)
+        elif not self.closed:
+            self._fill(slot, call.encode(result))
+            self._send()
+
+    async def _unwind(self, call: Call, outcome: Any) -> Any:
+        """Carry out what waits until there is an answer, or something that waits off the queue."""
+        try:
+            while isinstance(outcome, Resume | Change):
+                if isinstance(outcome, Resume):
+                    work: Awaitable[Any] = outcome.work()
+                    outcome = outcome.then(await work)
+                else:
+                    outcome = outcome.then(await self._door.change(outcome.decide))
+        except OSError:
+            raise
+        except Exception as error:
+            return call.failure(error)
+        return outcome
+
+    # -- sending
+
+    def _send(self) -> None:
+        if not self._out or self.closed:
+            return
+        try:
+            sent = self._connection.send(self._out)
+        except OSError:
+            self.close()
+            return
+        self._out = remaining(self._out, sent)
+        if self._out:
+            self._stop_reading()
+            self._connection.on_writable(self._writable)
+        elif not self._reading:  # not from here: this may run inside another connection's pass
+            self._door.loop.call_soon(self._go_on)
+
+    def _writable(self) -> None:
+        self._connection.on_writable(None)
+        self._send()
+
+    # -- the end
+
+    def _disk_failed(self, error: OSError) -> None:
+        """What was appended in this pass is undone, so none of its answers may be sent: the client
+        finds the connection closed, and sends again."""
+        self._door.disk_failed(error)
+        self._expel(f"the log could not be read or written: {error}")
+
+    def _expel(self, reason: str) -> None:
+        log.warning("closing the connection from %s: %s", self.peer, reason)
+        self.close()
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        for slot in self._slots:
+            if slot.waiting is not None:
+                slot.waiting.cancel()
+        if self._task is not None:
+            self._task.cancel()
+        self._slots.clear()
+        self._out.clear()
+        self._backlog.clear()
+        self._connection.close()
+        self._release_memory()
+        self._door.budget.forget(self._read_on)
+        self._door.forget(self)
+
+
+def remaining(parts: list[Part], sent: int) -> list[Part]:
+    """What is left of the parts once so many bytes of them have gone."""
+    for position, part in enumerate(parts):
+        if sent < len(part):
+            return [cut(part, sent), *parts[position + 1 :]] if sent else parts[position:]
+        sent -= len(part)
+    return []
+
+
+def cut(part: Part, taken: int) -> Part:
+    if isinstance(part, FileRange):
+        return FileRange(part.file, part.position + taken, part.length - taken)
+    return memoryview(part)[taken:]

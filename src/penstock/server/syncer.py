@@ -1,0 +1,56 @@
+"""Rounds of group commit: one sync for all that was appended since the last one began."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from penstock.replication.leader import Leader
+from penstock.world.ports import Disk
+
+log = logging.getLogger(__name__)
+
+
+class Syncer:
+    """At most one round runs at a time; what is appended meanwhile belongs to the next one."""
+
+    def __init__(self, disk: Disk, on_failure: Callable[[OSError], None]) -> None:
+        self._disk = disk
+        self._on_failure = on_failure
+        self._wanted: dict[Leader, None] = {}
+        self._rounds: asyncio.Task[None] | None = None
+
+    def want(self, leader: Leader) -> None:
+        self._wanted[leader] = None
+        if self._rounds is None:
+            self._rounds = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._wanted:
+            leaders, self._wanted = list(self._wanted), {}
+            try:
+                await self._round(leaders)
+            except OSError as error:
+                log.critical("syncing to disk failed, what is on it is unknown: %s", error)
+                self._on_failure(error)
+                return
+        self._rounds = None
+
+    async def _round(self, leaders: list[Leader]) -> None:
+        tokens = [(leader, leader.log.begin_sync()) for leader in leaders if not leader.deleted]
+        files = [file for _, token in tokens for file in token.files]
+        folders = [folder for _, token in tokens for folder in token.folders]
+        await self._disk.sync_all(files, folders)
+        moved = []
+        for leader, token in tokens:
+            leader.log.end_sync(token)
+            if leader.advance():
+                moved.append(leader)
+        for leader in moved:
+            leader.announce()
+
+    async def drain(self) -> None:
+        """Wait until nothing that was wanted is left to sync."""
+        if self._rounds is not None:
+            await self._rounds

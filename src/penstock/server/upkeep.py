@@ -1,0 +1,128 @@
+"""What a broker does beside serving: retention, checkpoints, idle connections, room on the disk.
+
+Each task runs in slices, so that none holds the loop for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+
+from penstock.api.broker import Broker
+from penstock.server.door import Door
+from penstock.server.syncer import Syncer
+from penstock.world.ports import Clock, Disk
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Iterable[None] | Awaitable[None]]
+"""In slices, or with waits of its own."""
+
+DISK_CHECK_MS = 1000
+FLUSH_CHECK_MS = 1000
+PARTITIONS_A_SLICE = 64
+
+
+class Upkeep:
+    def __init__(
+        self, clock: Clock, disk: Disk, broker: Broker, door: Door, syncer: Syncer
+    ) -> None:
+        self._clock = clock
+        self._disk = disk
+        self._broker = broker
+        self._door = door
+        self._syncer = syncer
+        self._tasks: list[asyncio.Task[None]] = []
+        self._removals: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        config = self._broker.config
+        idle_ms = min(config.connections_max_idle_ms, config.request_receive_timeout_ms) / 4
+        self._every(DISK_CHECK_MS, self._check_room)
+        self._every(FLUSH_CHECK_MS, self._flush_due)
+        self._every(min(idle_ms, 10_000), self._close_idle)
+        self._every(config.retention_check_interval_ms, self._drop_expired)
+        self._every(config.checkpoint_interval_ms, self._checkpoint)
+
+    async def stop(self) -> None:
+        """What was to be removed later is left: the next start knows it by its name."""
+        for task in (*self._tasks, *self._removals):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._removals, return_exceptions=True)
+
+    def _every(self, interval_ms: float, work: Work) -> None:
+        self._tasks.append(asyncio.create_task(self._repeat(interval_ms, work)))
+
+    async def _repeat(self, interval_ms: float, work: Work) -> None:
+        while True:
+            await asyncio.sleep(interval_ms / 1000)
+            try:
+                steps = work()
+                if isinstance(steps, Awaitable):
+                    await steps
+                else:
+                    for _ in steps:
+                        await asyncio.sleep(0)
+            except Exception:
+                log.exception("upkeep failed, and is tried again later")
+
+    def _check_room(self) -> Iterable[None]:
+        config = self._broker.config
+        free = self._disk.free_bytes(config.data_dir)
+        is_full = free < config.disk_free_min_bytes
+        if is_full != self._broker.disk_is_full:
+            self._broker.disk_is_full = is_full
+            if is_full:
+                log.error("the disk has %d bytes left: writes are refused", free)
+            else:
+                log.warning("the disk has room again: writes are accepted")
+        return ()
+
+    def _flush_due(self) -> Iterable[None]:
+        now_ms = self._clock.now_ms()
+        for count, leader in enumerate(self._broker.open_leaders()):
+            if leader.log.flush_due(now_ms):
+                self._syncer.want(leader)
+            if count % PARTITIONS_A_SLICE == 0:
+                yield
+
+    def _close_idle(self) -> Iterable[None]:
+        self._door.close_idle()
+        return ()
+
+    def _drop_expired(self) -> Iterable[None]:
+        now_ms = self._clock.now_ms()
+        for leader in self._broker.leaders_with_data():
+            dropped = leader.log.drop_expired(now_ms, leader.high_watermark)
+            delay_ms = leader.log.config.file_delete_delay_ms
+            self._remove_later(dropped, delay_ms, self._disk.remove)
+            yield
+
+    async def _checkpoint(self) -> None:
+        """Note how far the logs are synced, which is how much less a recovery has to look at."""
+        log_dir = self._broker.log_dir
+        write = log_dir.begin_checkpoint()
+        if write is not None:
+            await self._disk.offload(write)
+            log_dir.end_checkpoint()
+
+    def remove_folders(self, paths: Sequence[str]) -> None:
+        """Of topics that were deleted."""
+        self._remove_later(paths, 0, self._disk.remove_folder)
+
+    def _remove_later(
+        self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
+    ) -> None:
+        if paths:
+            task = asyncio.create_task(self._remove(paths, delay_ms, remove))
+            self._removals.add(task)
+            task.add_done_callback(self._removals.discard)
+
+    async def _remove(
+        self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
+    ) -> None:
+        await asyncio.sleep(delay_ms / 1000)
+        for path in paths:
+            await self._disk.offload(partial(remove, path))

@@ -1,0 +1,122 @@
+"""How a setting is declared once, and parsed, checked, shown and documented from that declaration.
+
+A settings class is a frozen dataclass whose fields are made by `setting(...)`. Configuration
+values are text on the wire and in files, so every setting is read from text and written back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from penstock.errors import ErrorCode, Refused
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+_TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declared setting, apart from its value."""
+
+    name: str
+    default: Any
+    doc: str
+    at_least: float | None = None
+    at_most: float | None = None
+    one_of: tuple[str, ...] = ()
+    broker_name: str = ""
+    """For a topic setting: the broker setting that gives its default (Kafka's `log.*` synonyms)."""
+    dynamic: bool = False
+    """For a broker setting: may be changed while the broker runs."""
+    secret: bool = False
+    attribute: str = ""
+    check: Callable[[Any], str | None] | None = None
+    """Says what is wrong with a value, if anything."""
+
+    @property
+    def kind(self) -> type:
+        return type(self.default)
+
+    def parse(self, text: str) -> Any:
+        """The value that a text means; Refused with what would have been right."""
+        return self.checked(self._convert(text.strip()))
+
+    def checked(self, value: Any) -> Any:
+        if self.one_of:
+            for word in value if isinstance(value, tuple) else (value,):
+                if word not in self.one_of:
+                    raise self.wrong(f"{word!r} is none of {', '.join(self.one_of)}")
+        if self.at_least is not None and value < self.at_least:
+            raise self.wrong(f"{value} is less than {self.at_least}")
+        if self.at_most is not None and value > self.at_most:
+            raise self.wrong(f"{value} is more than {self.at_most}")
+        if self.check is not None and (problem := self.check(value)):
+            raise self.wrong(problem)
+        return value
+
+    def wrong(self, problem: str) -> Refused:
+        return Refused(ErrorCode.INVALID_CONFIG, f"{self.name}: {problem}")
+
+    def _convert(self, text: str) -> Any:
+        kind = self.kind
+        if kind is bool:
+            if text.lower() in _TRUE | _FALSE:
+                return text.lower() in _TRUE
+            raise self.wrong(f"{text!r} is neither true nor false")
+        if kind is tuple:
+            return tuple(word.strip() for word in text.split(",") if word.strip())
+        if kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                raise self.wrong(f"{text!r} is not a number") from None
+        return text
+
+    def show(self, value: Any) -> str:
+        """The text that `parse` reads back."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return str(value)
+
+
+def setting(name: str, default: T, *, doc: str, **rest: Any) -> T:
+    """A field of a settings class. Kafka's name where Kafka has one, ours where it has none."""
+    declared = Setting(name=name, default=default, doc=doc, **rest)
+    made: T = field(default=default, metadata={"setting": declared})
+    return made
+
+
+def settings_of(cls: type) -> dict[str, Setting]:
+    """What a settings class declares, by name."""
+    declared = {}
+    for item in fields(cls):
+        raw: Setting = item.metadata["setting"]
+        declared[raw.name] = Setting(**{**_attributes(raw), "attribute": item.name})
+    return declared
+
+
+def _attributes(raw: Setting) -> dict[str, Any]:
+    return {name: getattr(raw, name) for name in Setting.__slots__}
+
+
+def read_settings(cls: type[S], declared: Mapping[str, Setting], texts: Mapping[str, str]) -> S:
+    """An instance from texts by name; names that are not declared are refused with a hint."""
+    values = {}
+    for name, text in texts.items():
+        if name not in declared:
+            raise Refused(ErrorCode.INVALID_CONFIG, unknown_setting(name, declared))
+        values[declared[name].attribute] = declared[name].parse(text)
+    return cls(**values)
+
+
+def unknown_setting(name: str, declared: Mapping[str, Setting]) -> str:
+    near = get_close_matches(name, declared, 1)
+    hint = f"; did you mean {near[0]}?" if near else "; `penstock config sample` lists them all"
+    return f"unknown setting {name}{hint}"

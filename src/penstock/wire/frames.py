@@ -1,0 +1,89 @@
+"""Cuts a stream of bytes into frames: four bytes of length, then so many bytes of request.
+
+The reader knows no socket. It says where the next bytes should go, so that a frame which fits into
+the receive buffer is never copied, and a large one is received straight into memory of its own.
+"""
+
+from __future__ import annotations
+
+from mmap import mmap
+from struct import Struct
+
+from penstock.errors import Malformed
+
+_LENGTH = Struct(">i")
+LENGTH_SIZE = 4
+ZEROED_AT_MOST = 1 << 20
+"""A bytearray is filled with zeros when it is made; larger memory is mapped instead."""
+
+
+class FrameReader:
+    """The unfinished end of one stream. Finished frames are handed out and not kept."""
+
+    __slots__ = ("_big", "_filled", "_kept", "_limit", "_shared", "big_size")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = b""
+        self._big: memoryview | None = None
+        self._filled = 0
+        self._shared = memoryview(b"")
+        self.big_size = 0
+        """The size of a started frame too large for the shared buffer. Its memory is taken at the
+        next call of `space`: the caller decides when."""
+
+    @property
+    def is_between_frames(self) -> bool:
+        return not self._kept and not self.big_size
+
+    def space(self, shared: memoryview) -> memoryview:
+        """Where to receive next: into `shared`, which is free again once the frames of `feed` have
+        been handled, or into a large frame's own memory."""
+        if self.big_size:
+            return self._big_space()
+        self._shared = shared
+        kept = len(self._kept)
+        if kept:
+            shared[:kept] = self._kept
+            return shared[kept:]
+        return shared
+
+    def _big_space(self) -> memoryview:
+        if self._big is None:
+            size = self.big_size
+            self._big = memoryview(bytearray(size) if size <= ZEROED_AT_MOST else mmap(-1, size))
+            self._filled = len(self._kept) - LENGTH_SIZE
+            self._big[: self._filled] = self._kept[LENGTH_SIZE:]
+            self._kept = b""
+        return self._big[self._filled :]
+
+    def feed(self, count: int) -> list[memoryview]:
+        """The frames, without their lengths, that `count` more bytes in `space` complete."""
+        if self._big is not None:
+            self._filled += count
+            if self._filled < self.big_size:
+                return []
+            whole, self._big, self.big_size = self._big, None, 0
+            return [whole]
+        data = self._shared[: len(self._kept) + count]
+        return self._cut(data)
+
+    def _cut(self, data: memoryview) -> list[memoryview]:
+        frames = []
+        position, end = 0, len(data)
+        length = 0
+        while end - position >= LENGTH_SIZE:
+            length = _LENGTH.unpack_from(data, position)[0]
+            if not 0 < length <= self._limit:
+                raise Malformed(
+                    f"a request of {length} bytes was announced, the limit is {self._limit}"
+                )
+            start = position + LENGTH_SIZE
+            if start + length > end:
+                if length >= len(self._shared) // 4:
+                    self.big_size = length
+                break
+            position = start + length
+            frames.append(data[start:position])
+        self._kept = bytes(data[position:])
+        return frames

@@ -1,0 +1,192 @@
+"""Generated from definitions/k86_delete_share_group_state.txt; do not edit."""
+
+from __future__ import annotations
+
+from struct import Struct as Packed
+from typing import ClassVar
+
+from msgspec import Struct
+
+from penstock.wire.codec import Message
+from penstock.wire.primitives import (
+    NULL_UUID,
+    Sink,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    skip_tagged,
+    write_compact_count,
+    write_compact_nullable_string,
+    write_compact_string,
+)
+
+_PACKED_0 = Packed(">i")
+_PACKED_1 = Packed(">16s")
+_PACKED_2 = Packed(">ih")
+
+
+class PartitionData(Struct):
+    partition: int = 0
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[PartitionData, int]:
+        (partition,) = _PACKED_0.unpack_from(buf, at)
+        at += 4
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return PartitionData(partition), at
+
+    def write(self, out: Sink, version: int) -> None:
+        out += _PACKED_0.pack(self.partition)
+        out.append(0)
+
+
+class DeleteStateData(Struct):
+    topic_id: bytes = NULL_UUID
+    partitions: list[PartitionData] = []
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[DeleteStateData, int]:
+        (topic_id,) = _PACKED_1.unpack_from(buf, at)
+        at += 16
+        count = buf[at] - 1
+        if 0 <= count < 0x7F:
+            at += 1
+        else:
+            count, at = read_compact_count(buf, at, 5)
+        partitions: list[PartitionData] = []
+        for _ in range(count):
+            partitions_item, at = PartitionData.read(buf, at, version)
+            partitions.append(partitions_item)
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return DeleteStateData(topic_id, partitions), at
+
+    def write(self, out: Sink, version: int) -> None:
+        out += _PACKED_1.pack(self.topic_id)
+        write_compact_count(out, len(self.partitions))
+        for partitions_item in self.partitions:
+            partitions_item.write(out, version)
+        out.append(0)
+
+
+class PartitionResult(Struct):
+    partition: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[PartitionResult, int]:
+        partition, error_code = _PACKED_2.unpack_from(buf, at)
+        at += 6
+        error_message, at = read_compact_nullable_string(buf, at)
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return PartitionResult(partition, error_code, error_message), at
+
+    def write(self, out: Sink, version: int) -> None:
+        out += _PACKED_2.pack(self.partition, self.error_code)
+        write_compact_nullable_string(out, self.error_message)
+        out.append(0)
+
+
+class DeleteStateResult(Struct):
+    topic_id: bytes = NULL_UUID
+    partitions: list[PartitionResult] = []
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[DeleteStateResult, int]:
+        (topic_id,) = _PACKED_1.unpack_from(buf, at)
+        at += 16
+        count = buf[at] - 1
+        if 0 <= count < 0x7F:
+            at += 1
+        else:
+            count, at = read_compact_count(buf, at, 8)
+        partitions: list[PartitionResult] = []
+        for _ in range(count):
+            partitions_item, at = PartitionResult.read(buf, at, version)
+            partitions.append(partitions_item)
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return DeleteStateResult(topic_id, partitions), at
+
+    def write(self, out: Sink, version: int) -> None:
+        out += _PACKED_1.pack(self.topic_id)
+        write_compact_count(out, len(self.partitions))
+        for partitions_item in self.partitions:
+            partitions_item.write(out, version)
+        out.append(0)
+
+
+class DeleteShareGroupStateRequest(Message):
+    KEY: ClassVar[int] = 86
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_SINCE: ClassVar[int] = 0
+    group_id: str = ""
+    topics: list[DeleteStateData] = []
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[DeleteShareGroupStateRequest, int]:
+        group_id, at = read_compact_string(buf, at)
+        count = buf[at] - 1
+        if 0 <= count < 0x7F:
+            at += 1
+        else:
+            count, at = read_compact_count(buf, at, 18)
+        topics: list[DeleteStateData] = []
+        for _ in range(count):
+            topics_item, at = DeleteStateData.read(buf, at, version)
+            topics.append(topics_item)
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return DeleteShareGroupStateRequest(group_id, topics), at
+
+    def write(self, out: Sink, version: int) -> None:
+        write_compact_string(out, self.group_id)
+        write_compact_count(out, len(self.topics))
+        for topics_item in self.topics:
+            topics_item.write(out, version)
+        out.append(0)
+
+
+class DeleteShareGroupStateResponse(Message):
+    KEY: ClassVar[int] = 86
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_SINCE: ClassVar[int] = 0
+    results: list[DeleteStateResult] = []
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[DeleteShareGroupStateResponse, int]:
+        count = buf[at] - 1
+        if 0 <= count < 0x7F:
+            at += 1
+        else:
+            count, at = read_compact_count(buf, at, 18)
+        results: list[DeleteStateResult] = []
+        for _ in range(count):
+            results_item, at = DeleteStateResult.read(buf, at, version)
+            results.append(results_item)
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return DeleteShareGroupStateResponse(results), at
+
+    def write(self, out: Sink, version: int) -> None:
+        write_compact_count(out, len(self.results))
+        for results_item in self.results:
+            results_item.write(out, version)
+        out.append(0)

@@ -1,0 +1,1 @@
+"""Clock, disk, network, chance: the only doors out of the program."""

@@ -1,0 +1,353 @@
+"""The real disk: files through the page cache, syncs and slow reads on threads.
+
+Handles are opened at the first use and closed again, the least recently used first, when there are
+too many. Two kinds stay open: files with unsynced data, since an error of writing them back is
+reported to the descriptor that was open at the time and might be lost with it; and files that a
+range is being sent from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import shutil
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from typing import TypeVar
+
+from penstock.errors import Unusable
+from penstock.world import linux
+from penstock.world.ports import Buffer, Cold, File
+
+T = TypeVar("T")
+
+MOST_PARTS = min(1024, os.sysconf("SC_IOV_MAX"))
+PAGE_BYTES = os.sysconf("SC_PAGESIZE")
+WARM_CHUNK_BYTES = 1 << 20
+SYNC_THREADS = 8
+WORK_THREADS = 4
+SYNCFS_FROM_FILES = 16
+"""From so many files on, one syncfs beats fdatasync on each; see docs/decisions/0004."""
+
+_NOWAIT = getattr(os, "RWF_NOWAIT", 0)
+
+
+class RealFile:
+    """One file that grows at its end, with a descriptor only while it is needed."""
+
+    __slots__ = ("_descriptor", "_disk", "_pins", "_size", "path", "unsynced")
+
+    def __init__(self, disk: RealDisk, path: str) -> None:
+        self._disk = disk
+        self.path = path
+        self._descriptor = -1
+        self._size = -1
+        self._pins = 0
+        self.unsynced = False
+
+    @property
+    def size(self) -> int:
+        if self._size < 0:
+            try:
+                self._size = os.stat(self.path).st_size
+            except FileNotFoundError:
+                self._size = 0
+        return self._size
+
+    def descriptor(self, create: bool = False) -> int:
+        if self._descriptor >= 0:
+            self._disk.used(self)
+        else:
+            flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+            self._descriptor = os.open(self.path, flags, 0o644)
+            self._disk.opened(self)
+        return self._descriptor
+
+    def fileno(self) -> int:
+        return self.descriptor()
+
+    @contextmanager
+    def pinned(self) -> Iterator[int]:
+        """The descriptor, which stays open meanwhile: for sending, and for work on threads."""
+        descriptor = self.pin()
+        try:
+            yield descriptor
+        finally:
+            self.unpin()
+
+    def pin(self) -> int:
+        descriptor = self.descriptor()
+        self._pins += 1
+        return descriptor
+
+    def unpin(self) -> None:
+        self._pins -= 1
+
+    @property
+    def may_close(self) -> bool:
+        return not (self._pins or self.unsynced)
+
+    def append(self, parts: Sequence[Buffer]) -> None:
+        size = self.size
+        descriptor = self.descriptor(create=True)
+        self.unsynced = True
+        try:
+            self._size = _write_all(descriptor, parts, size)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+
+    def read(self, position: int, length: int) -> bytes:
+        length = min(length, self.size - position)
+        if length <= 0:
+            return b""
+        data = os.pread(self.descriptor(), length, position)
+        while len(data) < length:
+            more = os.pread(self._descriptor, length - len(data), position + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def read_cached(self, position: int, length: int) -> bytes:
+        length = min(length, self.size - position)
+        if length <= 0:
+            return b""
+        buffer = bytearray(length)
+        if self._read_now(buffer, position) < length:
+            raise Cold(self, position, length)
+        return bytes(buffer)
+
+    def is_cached(self, position: int, length: int) -> bool:
+        length = min(length, self.size - position)
+        if length <= 0:
+            return True
+        probe = bytearray(1)
+        if not self._read_now(probe, position):
+            return False
+        last = position + length - 1
+        return last // PAGE_BYTES == position // PAGE_BYTES or self._read_now(probe, last) == 1
+
+    def _read_now(self, buffer: bytearray, position: int) -> int:
+        """Bytes read without waiting; fewer than asked for where the cache has not all of them."""
+        try:
+            return os.preadv(self.descriptor(), [buffer], position, _NOWAIT)
+        except BlockingIOError:
+            return 0
+        except OSError as problem:
+            if problem.errno != errno.EOPNOTSUPP:
+                raise
+            return os.preadv(self.descriptor(), [buffer], position)
+
+    def truncate(self, size: int) -> None:
+        if size >= self.size:
+            return
+        os.ftruncate(self.descriptor(), size)
+        self._size = size
+        self.unsynced = True
+
+    def rename(self, path: str) -> None:
+        os.replace(self.path, path)
+        self.path = path
+
+    def sync(self) -> None:
+        if self.size or os.path.exists(self.path):
+            with self.pinned() as descriptor:
+                os.fdatasync(descriptor)
+            self.unsynced = False
+
+    def close(self) -> None:
+        """Whoever closes it does without the news of a failed writeback."""
+        self.unsynced = False
+        if not self._pins:
+            self.release()
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            self._disk.closed(self)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+
+def _write_all(descriptor: int, parts: Sequence[Buffer], position: int) -> int:
+    """Where the file ends afterwards. The kernel takes a limited number of parts, and may take
+    less than it was given."""
+    rest = iter(parts)
+    while chunk := list(islice(rest, MOST_PARTS)):
+        wanted = sum(len(part) for part in chunk)
+        written = os.pwritev(descriptor, chunk, position)
+        position += written
+        if written < wanted:
+            remainder = memoryview(b"".join(chunk))[written:]
+            while remainder:
+                written = os.pwrite(descriptor, remainder, position)
+                position += written
+                remainder = remainder[written:]
+    return position
+
+
+class RealDisk:
+    """Threads start with the first work for them; the event loop is the running one."""
+
+    def __init__(self, max_open_files: int = 4096) -> None:
+        self._max_open = max_open_files
+        self._open: OrderedDict[int, RealFile] = OrderedDict()
+        self._syncers = ThreadPoolExecutor(SYNC_THREADS, "sync")
+        self._workers = ThreadPoolExecutor(WORK_THREADS, "work")
+
+    def close(self) -> None:
+        self._syncers.shutdown()
+        self._workers.shutdown()
+        for file in list(self._open.values()):
+            file.release()
+
+    def opened(self, file: RealFile) -> None:
+        self._open[id(file)] = file
+        if len(self._open) > self._max_open:
+            self._close_one()
+
+    def used(self, file: RealFile) -> None:
+        self._open.move_to_end(id(file))
+
+    def closed(self, file: RealFile) -> None:
+        self._open.pop(id(file), None)
+
+    def _close_one(self) -> None:
+        """The least recently used of those that may; if none may there are more, for a while."""
+        for file in islice(self._open.values(), len(self._open) - 1):
+            if file.may_close:
+                file.release()
+                return
+
+    def open(self, path: str) -> RealFile:
+        return RealFile(self, path)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def make_folder(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def read_whole(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def write_whole(self, path: str, data: bytes) -> None:
+        temporary = path + ".tmp"
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        self.sync_folder(os.path.dirname(path))
+
+    def rename(self, old: str, new: str) -> None:
+        os.replace(old, new)
+
+    def remove(self, path: str) -> None:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+
+    def remove_folder(self, path: str) -> None:
+        shutil.rmtree(path, ignore_errors=not os.path.exists(path))
+
+    def sync_folder(self, path: str) -> None:
+        descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def free_bytes(self, path: str) -> int:
+        space = os.statvfs(path)
+        return space.f_bavail * space.f_frsize
+
+    def total_bytes(self, path: str) -> int:
+        space = os.statvfs(path)
+        return space.f_blocks * space.f_frsize
+
+    def lock(self, path: str) -> Callable[[], None]:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            os.close(descriptor)
+            raise Unusable(
+                f"the data folder {os.path.dirname(path)} is in use by another broker: stop that "
+                "one, or give this one a folder of its own with --data-dir"
+            ) from problem
+        return lambda: os.close(descriptor)
+
+    def sync_all(self, files: Sequence[File], folders: Sequence[str]) -> Awaitable[None]:
+        """Files are pinned here, on the loop, so that threads only see open descriptors."""
+        real = [file for file in files if isinstance(file, RealFile)]
+        descriptors = [file.pin() for file in real]
+        for file in real:
+            file.unsynced = False  # what is appended from now on is for the next round
+        return asyncio.ensure_future(self._sync_round(real, descriptors, list(folders)))
+
+    async def _sync_round(
+        self, files: Sequence[RealFile], descriptors: Sequence[int], folders: Sequence[str]
+    ) -> None:
+        run = asyncio.get_running_loop().run_in_executor
+        try:
+            if len(descriptors) + len(folders) >= SYNCFS_FROM_FILES and linux.has_syncfs():
+                await run(self._syncers, linux.sync_filesystems, descriptors, folders)
+                return
+            jobs = [run(self._syncers, os.fdatasync, descriptor) for descriptor in descriptors]
+            jobs += [run(self._syncers, self.sync_folder, folder) for folder in folders]
+            results = await asyncio.gather(*jobs, return_exceptions=True)
+            for result in results:
+                if isinstance(result, BaseException):
+                    raise result
+        finally:
+            for file in files:
+                file.unpin()
+
+    async def warm(self, file: File, position: int, length: int) -> None:
+        assert isinstance(file, RealFile)
+        descriptor = file.pin()
+        try:
+            await self.offload(lambda: _read_through(descriptor, position, length))
+        finally:
+            file.unpin()
+
+    def start_writeback(self, file: File, position: int, length: int) -> None:
+        """On a thread: where the device's queue is full, even this waits."""
+        assert isinstance(file, RealFile)
+        descriptor, loop = file.pin(), asyncio.get_running_loop()
+        started = loop.run_in_executor(
+            self._workers, linux.start_writeback, descriptor, position, length
+        )
+        started.add_done_callback(lambda _: file.unpin())
+
+    def list(self, path: str) -> Sequence[str]:
+        try:
+            return sorted(os.listdir(path))
+        except FileNotFoundError:
+            return ()
+
+    def offload(self, work: Callable[[], T]) -> Awaitable[T]:
+        return asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+
+def _read_through(descriptor: int, position: int, length: int) -> None:
+    os.posix_fadvise(descriptor, position, length, os.POSIX_FADV_WILLNEED)
+    scratch = bytearray(min(length, WARM_CHUNK_BYTES))
+    end = position + length
+    while position < end:
+        got = os.preadv(descriptor, [scratch], position)
+        if not got:
+            return
+        position += got

@@ -1,0 +1,37 @@
+"""A broker whose handlers are asked directly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.api.desk import Desk
+
+from penstock.world.real_disk import RealDisk
+
+
+@pytest.fixture
+def disk() -> Iterator[RealDisk]:
+    disk = RealDisk()
+    yield disk
+    disk.close()
+
+
+@pytest.fixture
+def make_desk(disk: RealDisk, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """Takes what a config file would say, by name."""
+    made: list[Desk] = []
+
+    def make(texts: dict[str, str] | None = None) -> Desk:
+        made.append(Desk(disk, tmp_path / f"data-{len(made)}", texts or {}))
+        return made[-1]
+
+    yield make
+    for desk in made:
+        desk.log_dir.abandon()
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    return make_desk()

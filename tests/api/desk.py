@@ -1,0 +1,138 @@
+"""Asks one broker's handlers directly: no sockets, no loop, and metadata kept in memory.
+
+Requests and answers go through the codec in the version that is asked for, so what a version cannot
+say is missing here as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any, TypeVar
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.outcome import Change
+from penstock.api.table import APIS, answered
+from penstock.config import BROKER_SETTINGS, BrokerConfig
+from penstock.errors import Refused
+from penstock.log.log_dir import LogDir
+from penstock.metadata.changes import Commit, create_topic
+from penstock.metadata.cluster_changes import found_cluster, register_broker
+from penstock.metadata.features import SUPPORTED
+from penstock.metadata.image import Image
+from penstock.metadata.records import BrokerRecord
+from penstock.metadata.store import Entry, Event
+from penstock.settings import read_settings
+from penstock.wire.batch import read_header
+from penstock.wire.batch_builder import build_batch
+from penstock.wire.codec import Message
+from penstock.wire.records import Record
+from penstock.world.real_disk import RealDisk
+
+T = TypeVar("T")
+
+NODE_ID = 1
+NOW_MS = 1_750_000_000_000
+CLUSTER_ID = "a-cluster-for-tests-xx"
+
+
+class CountingChance:
+    """Ids that are never the same, and the same in every run."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def uuid(self) -> bytes:
+        return next(self._numbers).to_bytes(16, "big")
+
+    def below(self, limit: int) -> int:
+        return next(self._numbers) % limit
+
+
+class Desk:
+    def __init__(self, disk: RealDisk, folder: Path, texts: dict[str, str]) -> None:
+        texts = {"node.id": str(NODE_ID), "log.dir": str(folder), **texts}
+        own = {name: text for name, text in texts.items() if name in BROKER_SETTINGS}
+        config = read_settings(BrokerConfig, BROKER_SETTINGS, own)
+        self.image = Image(NODE_ID, texts)
+        self.commits: list[Commit[Any]] = []
+        self.log_dir = LogDir(disk, str(folder), cluster_id=CLUSTER_ID, node_id=NODE_ID)
+        self.chance = CountingChance()
+        self.broker = Broker(config, self.image, self.log_dir, disk, self.chance, answered())
+        self.broker.configured = texts
+        self._revisions: dict[str, int] = {}
+        self.change(lambda image: found_cluster(image, CLUSTER_ID))
+        self.register(NODE_ID)
+        self.commits.clear()
+
+    def change(self, decide: Any) -> Any:
+        """What the keeper does, with one broker alone: decide, check, write, replay."""
+        commit = decide(self.image)
+        if not commit.puts and not commit.deletes:
+            return commit.answer
+        for key, expected in commit.checks:
+            assert self._revisions.get(key, 0) == expected, key
+        revision = self.image.revision + 1
+        events = [Event(key, None, revision) for key in commit.deletes]
+        for key, value in commit.puts:
+            events.append(Event(key, Entry(key, value, revision, commit.session), revision))
+        for event in events:
+            self._revisions[event.key] = revision if event.entry else 0
+        self.image.apply(events, revision)
+        self.commits.append(commit)
+        return commit.answer
+
+    def register(self, node_id: int, host: str = "broker.test", rack: str = "") -> None:
+        record = BrokerRecord(
+            node_id=node_id, host=host, port=9092, rack=rack, features=dict(SUPPORTED)
+        )
+        self.change(lambda image: register_broker(image, record, "session"))
+
+    def create(self, name: str, partitions: int = 1, replication: int = 1, **configs: str) -> bytes:
+        """Settings are given with underscores in place of dots; the topic's id."""
+        topic_id = self.chance.uuid()
+        self.change(
+            lambda image: create_topic(
+                image,
+                name,
+                topic_id=topic_id,
+                now_ms=NOW_MS,
+                partitions=partitions,
+                replication=replication,
+                configs={key.replace("_", "."): value for key, value in configs.items()},
+            )
+        )
+        return topic_id
+
+    def append(self, topic: str, index: int = 0, *, count: int = 1, **batch: Any) -> None:
+        """Records of one batch, a millisecond apart, in the log and committed."""
+        leader = self.broker.leader(topic, index)
+        first_ms = batch.pop("first_ms", NOW_MS)
+        records = [Record(n, first_ms + n, b"key", b"value") for n in range(count)]
+        built = build_batch(records, **batch)
+        leader.log.append(built, read_header(memoryview(built)), NOW_MS, leader.epoch)
+        leader.log.write_out()
+        leader.log.end_sync(leader.log.begin_sync())
+        leader.advance()
+
+    def ask(self, request: Message, version: int | None = None) -> Any:
+        """The answer, once all that it waits for has been done."""
+        call = self.call(request, version)
+        try:
+            outcome = call.api.handler(self.broker, call.request, call)
+            while isinstance(outcome, Change):
+                outcome = outcome.then(self.change(outcome.decide))
+        except Refused as refused:
+            outcome = call.failure(refused)
+        return self.decoded(outcome, call.version)
+
+    def call(self, request: Message, version: int | None = None) -> Call:
+        api = APIS[request.KEY]
+        version = api.versions.max if version is None else version
+        sent = api.request.decode(memoryview(request.encode(version)), version)
+        return Call(api, version, 1, "test", "peer", NOW_MS, sent)
+
+    @staticmethod
+    def decoded(answer: Message, version: int) -> Any:
+        return type(answer).decode(memoryview(answer.encode(version)), version)

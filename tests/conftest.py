@@ -1,0 +1,45 @@
+"""Fixtures for everyone: a real broker, and names that nobody else uses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.broker_process import BrokerProcess
+
+settings.register_profile("penstock", deadline=None, print_blob=True)
+settings.load_profile("penstock")
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """One broker for all tests that do no harm to it."""
+    running = BrokerProcess(tmp_path_factory.mktemp("broker") / "data").start()
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Callable[..., BrokerProcess]]:
+    """Makes brokers that a test may kill, restart and configure; not started yet."""
+    made: list[BrokerProcess] = []
+
+    def make(*options: str) -> BrokerProcess:
+        made.append(BrokerProcess(tmp_path / f"data-{len(made)}", *options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.kill()
+
+
+@pytest.fixture
+def topic() -> str:
+    """A name for a topic of the test's own."""
+    return f"topic-{next(_numbers)}"

@@ -1,0 +1,72 @@
+"""The memory that requests in flight may take."""
+
+from __future__ import annotations
+
+from penstock.server.memory import Budget
+
+
+class Asker:
+    def __init__(self, budget: Budget, size: int) -> None:
+        self.budget, self.size = budget, size
+        self.granted = False
+
+    def ask(self) -> None:
+        self.granted = self.budget.take(self.size, self.ask)
+
+
+def test_what_fits_is_granted_at_once() -> None:
+    budget = Budget(100)
+    asker = Asker(budget, 60)
+    asker.ask()
+    assert asker.granted
+    assert budget.used == 60
+
+
+def test_who_finds_none_left_is_called_when_there_is_some() -> None:
+    budget = Budget(100)
+    first, second = Asker(budget, 60), Asker(budget, 60)
+    first.ask()
+    second.ask()
+    assert not second.granted
+    budget.give_back(60)
+    assert second.granted
+    assert budget.used == 60
+
+
+def test_those_who_wait_are_served_in_their_order() -> None:
+    budget = Budget(100)
+    askers = [Asker(budget, 90), Asker(budget, 80), Asker(budget, 10)]
+    for asker in askers[:2]:
+        asker.ask()
+    budget.give_back(90)
+    assert askers[1].granted
+    askers[2].ask()
+    assert askers[2].granted
+
+
+def test_a_request_larger_than_everything_is_read_alone() -> None:
+    budget = Budget(100)
+    small, huge = Asker(budget, 10), Asker(budget, 1000)
+    small.ask()
+    huge.ask()
+    assert not huge.granted
+    budget.give_back(10)
+    assert huge.granted
+
+
+def test_who_left_is_not_called() -> None:
+    budget = Budget(100)
+    first, second = Asker(budget, 100), Asker(budget, 50)
+    first.ask()
+    second.ask()
+    budget.forget(second.ask)
+    budget.give_back(100)
+    assert not second.granted
+    assert budget.used == 0
+
+
+def test_without_a_limit_nobody_waits() -> None:
+    budget = Budget(-1)
+    asker = Asker(budget, 1 << 40)
+    asker.ask()
+    assert asker.granted

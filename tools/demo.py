@@ -134,7 +134,9 @@ def consume(broker: Broker) -> list[tuple[str, int]]:
             "check.crcs": True,
         }
     )
-    consumer.assign([confluent_kafka.TopicPartition(TOPIC, index, 0) for index in range(PARTITIONS)])
+    consumer.assign(
+        [confluent_kafka.TopicPartition(TOPIC, index, 0) for index in range(PARTITIONS)]
+    )
     found: list[tuple[str, int]] = []
     ended = 0
     while ended < PARTITIONS:
@@ -156,7 +158,9 @@ def main() -> int:
         with step("Start a broker"):
             broker.start()
             penstock(broker, "topic", "create", TOPIC, "--partitions", str(PARTITIONS))
-        with step(f"Produce {MESSAGES:,} messages (idempotent, acks=all), and kill the broker twice"):
+        with step(
+            f"Produce {MESSAGES:,} messages (idempotent, acks=all), and kill the broker twice"
+        ):
             acked = produce(broker)
         with step("Read everything back"):
             found = consume(broker)

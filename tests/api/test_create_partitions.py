@@ -48,6 +48,14 @@ def test_one_refused_topic_does_not_spoil_the_others(desk: Desk) -> None:
     assert (partitions(desk, "bills"), partitions(desk, "orders")) == (2, 3)
 
 
+def test_a_request_for_too_many_partitions_is_refused_as_a_whole(desk: Desk) -> None:
+    desk.create("orders")
+    desk.create("bills")
+    topics = [CreatePartitionsTopic(name, 60_000, None) for name in ("orders", "bills")]
+    assert set(add(desk, *topics).values()) == {ErrorCode.POLICY_VIOLATION}
+    assert (partitions(desk, "bills"), partitions(desk, "orders")) == (1, 1)
+
+
 def test_the_replicas_of_new_partitions_can_be_named(desk: Desk) -> None:
     desk.register(2)
     desk.create("orders")

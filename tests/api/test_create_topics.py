@@ -108,6 +108,12 @@ def test_many_topics_are_one_commit(desk: Desk) -> None:
     assert len(desk.image.topics) == 1000
 
 
+def test_a_request_for_too_many_partitions_is_refused_as_a_whole(desk: Desk) -> None:
+    results = create(desk, topic("a", partitions=100_000), topic("b"))
+    assert codes(results) == {"a": ErrorCode.POLICY_VIOLATION, "b": ErrorCode.POLICY_VIOLATION}
+    assert not desk.image.topics
+
+
 def test_a_topic_that_is_there_already_is_refused(desk: Desk) -> None:
     desk.create("orders")
     assert codes(create(desk, topic("orders"))) == {"orders": ErrorCode.TOPIC_ALREADY_EXISTS}

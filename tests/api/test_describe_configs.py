@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.api.desk import Desk
 
+from penstock.api import described_configs
 from penstock.config import BROKER_SETTINGS, TOPIC_DEFAULTS, TOPIC_SETTINGS
 from penstock.errors import ErrorCode
 from penstock.metadata.config_changes import replace_broker_configs
@@ -139,6 +141,17 @@ def test_all_settings_of_this_broker_are_described(make_desk: Callable[..., Desk
     assert (partitions.value, partitions.config_source, partitions.read_only) == ("3", STATIC, True)
     assert (room.value, room.config_source, room.read_only) == ("7", DYNAMIC_DEFAULT, False)
     assert not found["log.retention.ms"].read_only
+
+
+def test_a_secret_is_never_shown(
+    make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = replace(BROKER_SETTINGS["broker.rack"], secret=True)
+    monkeypatch.setitem(described_configs.ALL_BROKER_SETTINGS, "broker.rack", secret)
+    desk = make_desk({"broker.rack": "swordfish"})
+    config = entry(desk, BROKER, "1", "broker.rack", include_synonyms=True)
+    assert (config.value, config.is_sensitive, config.config_source) == (None, True, STATIC)
+    assert [synonym.value for synonym in config.synonyms] == [None, None]
 
 
 def test_an_empty_name_describes_what_was_changed_for_all_brokers(desk: Desk) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.log.making import TOPIC_ID
 
 from penstock.config import TopicConfig
 from penstock.log.partition_log import PartitionLog
 from penstock.world.real_disk import RealDisk
-from tests.log.making import TOPIC_ID
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import tempfile
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.log.making import NOW_MS, TOPIC_ID, a_batch, all_values, batches_at, opened, settle
 
 from penstock.config import TopicConfig
 from penstock.log.partition_log import PartitionLog
 from penstock.wire import batch as batches
 from penstock.world.real_disk import RealDisk
-from tests.log.making import NOW_MS, TOPIC_ID, a_batch, all_values, batches_at, opened, settle
 
 CONFIG = TopicConfig(segment_bytes=1024, index_interval_bytes=200)
 

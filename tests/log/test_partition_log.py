@@ -6,13 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from penstock.config import TopicConfig
-from penstock.errors import ErrorCode, Refused
-from penstock.log.partition_log import PartitionLog
-from penstock.wire import batch as batches
-from penstock.world.ports import Cold
-from penstock.world.real_disk import RealDisk, RealFile
 from tests.log.making import (
     NOW_MS,
     TOPIC_ID,
@@ -24,6 +17,13 @@ from tests.log.making import (
     put,
     settle,
 )
+
+from penstock.config import TopicConfig
+from penstock.errors import ErrorCode, Refused
+from penstock.log.partition_log import PartitionLog
+from penstock.wire import batch as batches
+from penstock.world.ports import Cold
+from penstock.world.real_disk import RealDisk, RealFile
 
 SMALL_SEGMENTS = TopicConfig(segment_bytes=1024, index_interval_bytes=100)
 
@@ -205,7 +205,7 @@ def test_truncation_across_segments_also_cuts_the_epochs(disk: RealDisk, folder:
     log.truncate_to(15)
     assert (log.end_offset, log.latest_epoch, log.synced_end) == (15, 1, 15)
     assert log.epoch_end_offset(1) == (1, 15)
-    for number in range(15, 30):
+    for _ in range(15, 30):
         put(log, b"new" * 20, epoch=5)
     assert [offset for offset, _ in all_values(log)] == list(range(30))
     again = opened(disk, str(folder), SMALL_SEGMENTS)

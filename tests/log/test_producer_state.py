@@ -5,14 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from penstock.config import TopicConfig
-from penstock.errors import ErrorCode, Refused, Unusable
-from penstock.log import producer_snapshot, producer_state
-from penstock.log.partition_log import PartitionLog
-from penstock.log.producer_state import ProducerStates
-from penstock.wire import batch as batches
-from penstock.world.real_disk import RealDisk
 from tests.log.making import (
     NOW_MS,
     TOPIC_ID,
@@ -23,6 +15,14 @@ from tests.log.making import (
     put,
     put_marker,
 )
+
+from penstock.config import TopicConfig
+from penstock.errors import ErrorCode, Refused, Unusable
+from penstock.log import producer_snapshot, producer_state
+from penstock.log.partition_log import PartitionLog
+from penstock.log.producer_state import ProducerStates
+from penstock.wire import batch as batches
+from penstock.world.real_disk import RealDisk
 
 LAST_SEQUENCE = 2**31 - 1
 

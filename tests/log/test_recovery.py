@@ -5,12 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from penstock.config import TopicConfig
-from penstock.errors import ErrorCode, Refused
-from penstock.log.partition_log import PartitionLog
-from penstock.log.recovery import recover
-from penstock.world.real_disk import RealDisk
 from tests.log.making import (
     TOPIC_ID,
     a_batch,
@@ -22,6 +16,12 @@ from tests.log.making import (
     put_marker,
     settle,
 )
+
+from penstock.config import TopicConfig
+from penstock.errors import ErrorCode, Refused
+from penstock.log.partition_log import PartitionLog
+from penstock.log.recovery import recover
+from penstock.world.real_disk import RealDisk
 
 FIRST = "00000000000000000000.log"
 SMALL_SEGMENTS = TopicConfig(segment_bytes=1024, index_interval_bytes=100)

@@ -41,7 +41,7 @@ def test_a_watcher_may_watch_again_while_it_is_woken() -> None:
 
 def test_a_line_wakes_those_whose_offset_is_reached_and_no_others() -> None:
     line, woken = Line(), []
-    for offset in (5, 7, 9):
+    for offset in (5, 9, 7):
         line.watch(offset, lambda offset=offset: woken.append(offset))  # type: ignore[misc]
     line.reach(7)
     assert woken == [5, 7]

@@ -97,8 +97,9 @@ def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
 
 def describe_broker(broker: Broker) -> Iterator[Described]:
     """All settings of this broker."""
+    places = _layers_of_this_broker(broker)
     for name, setting in ALL_BROKER_SETTINGS.items():
-        layers = _found_in(setting, name, _layers_of_this_broker(broker))
+        layers = _found_in(setting, name, places)
         default = _layer(setting, Source.DEFAULT, name, setting.show(setting.default))
         yield Described(name, setting, [*layers, default])
 

@@ -122,7 +122,11 @@ def command(
             idempotent=acks == "all" if idempotent is None else idempotent,
             on_delivery=tally.add,
         )
-        _send_all(producer, inputs(form, values, path), rate, tally)
+        try:
+            _send_all(producer, inputs(form, values, path), rate, tally)
+        except KeyboardInterrupt:
+            sent = counted(tally.records, "record")
+            raise click.ClickException(f"stopped after {sent}") from None
     tally.emit(topic, as_json)
 
 

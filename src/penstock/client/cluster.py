@@ -170,6 +170,8 @@ class WireClient:
             try:
                 return attempt(deadline)
             except ClientError as error:
+                if changes and _is_undecided(error):
+                    raise _undecided(error) from None
                 until = missing_until if _is_missing(error) else deadline
                 if not self._may_pass(error, changes) or time.monotonic() + pause_s >= until:
                     raise
@@ -178,7 +180,7 @@ class WireClient:
         raise AssertionError("pauses never end")
 
     def _may_pass(self, error: ClientError, changes: bool) -> bool:
-        if changes and (_is_undecided(error) or _is_missing(error)):
+        if changes and _is_missing(error):
             return False
         if isinstance(error, Unreachable):
             return self._has_met_cluster  # who was never reached is not waited for
@@ -200,6 +202,11 @@ class WireClient:
 
 def _is_undecided(error: ClientError) -> bool:
     return isinstance(error, Lost) or error.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def _undecided(error: ClientError) -> ClientError:
+    unknown = "whether the change was made is not known: look before you repeat it"
+    return Lost(error.code, f"{error}; {unknown}")
 
 
 def _is_missing(error: ClientError) -> bool:

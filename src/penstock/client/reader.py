@@ -107,7 +107,8 @@ class Reader:
 
     def poll(self, wait_ms: int = 0) -> list[Arrived]:
         """What has come in; empty if nothing did within the wait."""
-        return self._client.retry(lambda deadline: self._round(deadline, wait_ms))
+        patience_ms = min(wait_ms, int(self._client.timeout_s * 500))
+        return self._client.retry(lambda deadline: self._round(deadline, patience_ms))
 
     def _round(self, deadline: float, wait_ms: int) -> list[Arrived]:
         topic = self._client.topic(self._topic, deadline=deadline)

@@ -22,13 +22,17 @@ def tidy(disk: Disk, folder: str) -> list[str]:
 
 
 def _complete_swaps(disk: Disk, folder: str, swaps: list[str]) -> None:
-    """A `.swap` is whole, and stands for all segments that begin within its offsets.
+    """A `.log.swap` is whole, and stands for all segments that begin within its offsets.
 
-    Those go first, so that a crash in here leaves the swap to be completed again.
+    Those go first, so that a crash in here leaves the swap to be completed again. Its indexes are
+    renamed before it when it is made and when it is put in place: without it they are leftovers.
     """
-    for name in swaps:
-        base = layout.parse_offset(name.removesuffix(layout.SWAP), layout.LOG)
-        if base is not None:
+    for name in list(swaps):
+        base = _segment_base(name.removesuffix(layout.SWAP))
+        if base is None or f"{layout.offset_name(base)}{layout.LOG}{layout.SWAP}" not in swaps:
+            disk.remove(f"{folder}/{name}")
+            swaps.remove(name)
+        elif layout.LOG + layout.SWAP in name:
             end = _end_of(disk, f"{folder}/{name}", base)
             for old in disk.list(folder):
                 begins = _segment_base(old)

@@ -45,6 +45,7 @@ def find_segments(log: PartitionLog) -> None:
     log.segments = [Segment(log.disk, log.folder, base) for base in bases if base is not None]
     for segment in log.segments:
         segment.size = segment.file.size
+        segment.has_aborted = layout.offset_name(segment.base) + layout.TXN_INDEX in names
     log.active = log.segments[-1] if log.segments else None
 
 
@@ -128,6 +129,8 @@ def feed(
 
 def aborted_in(log: PartitionLog, segment: Segment) -> list[AbortedTxn]:
     """The aborted transactions that end in a segment."""
+    if segment.aborted is None and not segment.has_aborted and segment is not log.active:
+        return []
     if segment.aborted is None:
         log.indexes.load(segment)
     if segment.aborted is None:

@@ -36,11 +36,14 @@ class LogDir:
         self.logs: dict[Partition, PartitionLog] = {}
         self.indexes = IndexCache()
         names = disk.list(path)
+        for name in names:
+            if name.endswith(layout.TEMPORARY):
+                disk.remove(f"{path}/{name}")
         self._folders = {name for name in names if layout.parse_folder(name)}
         self.doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
         """Folders of deleted logs that are still there, to be removed off the loop."""
         self._unrecovered: set[Partition] = set()
-        self._written: dict[str, bytes] = {}
+        self._written: dict[str, dict[Partition, int]] = {}
         self._lowered = False
 
     # Identity
@@ -200,31 +203,33 @@ class LogDir:
                 self._log_starts[key] = log.start_offset
                 self._high_watermarks[key] = log.high_watermark
         files = [found for log in self.logs.values() if (found := notes.epochs_to_write(log))]
-        files += self._offset_files()
-        if not files:
+        news = self._changed_offsets()
+        if not (files or news):
             return None
         self._lowered = False
-        return lambda: self._write_files(files)
+        return lambda: self._write_files(files, news)
 
-    def _offset_files(self) -> list[tuple[str, bytes]]:
-        wanted = {
+    def _changed_offsets(self) -> dict[str, dict[Partition, int]]:
+        """By file; recovery points last, since what they promise must have been noted before."""
+        current = {
             layout.LOG_STARTS_FILE: self._log_starts,
             layout.HIGH_WATERMARKS_FILE: self._high_watermarks,
             layout.RECOVERY_POINTS_FILE: self._recovery_points,
         }
-        files: list[tuple[str, bytes]] = []
-        for name, offsets in wanted.items():
-            content = checkpoints.encode_offsets({k: v for k, v in offsets.items() if v})
-            if self._written.get(name) != content:
-                self._written[name] = content
-                files.append((f"{self.path}/{name}", content))
-        return files
+        news = {
+            n: dict(offsets) for n, offsets in current.items() if self._written.get(n) != offsets
+        }
+        self._written |= news
+        return news
 
-    def _write_files(self, files: list[tuple[str, bytes]]) -> None:
-        """Epochs before recovery points: what a recovery does not scan must have been noted."""
+    def _write_files(
+        self, files: list[tuple[str, bytes]], news: dict[str, dict[Partition, int]]
+    ) -> None:
         for path, content in files:
             with suppress(FileNotFoundError):  # the log was deleted meanwhile
                 self.disk.write_whole(path, content)
+        for name, offsets in news.items():
+            self.disk.write_whole(f"{self.path}/{name}", checkpoints.encode_offsets(offsets))
 
     def end_checkpoint(self) -> None:
         """A log that was cut while the checkpoint was being written needs it written again."""
@@ -238,8 +243,8 @@ class LogDir:
             work()
 
     def _write_lowered(self) -> None:
-        self._lowered = True
         self.checkpoint()
+        self._lowered = True
 
     # Stopping
 

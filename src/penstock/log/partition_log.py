@@ -27,6 +27,8 @@ from penstock.world.ports import Disk, File
 
 RELATIVE_OFFSET_MAX = 0x7FFFFFFF
 NO_APPEND_TIME = -1
+WRITEBACK_BYTES = 8 << 20
+"""Dirty pages beyond this are sent to the disk early, so that they never pile up."""
 
 
 class Appended(NamedTuple):
@@ -248,14 +250,18 @@ class PartitionLog:
         pending = self.pending
         if not pending:
             return
-        assert self.active is not None
+        active = self.active
+        assert active is not None
         self.pending = []
         try:
-            self.active.file.append(pending)
+            active.file.append(pending)
         except OSError:
             truncation.undo(self)
             raise
         self.written_end = self.end_offset
+        if active.size - active.written_back >= WRITEBACK_BYTES:
+            start, active.written_back = active.written_back, active.size
+            self.disk.start_writeback(active.file, start, active.size - start)
 
     def roll(self, base: int | None = None) -> Segment:
         """Begin a new segment at the end of the log; the old one's indexes go to disk."""

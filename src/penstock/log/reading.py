@@ -71,17 +71,13 @@ def out_of_range(log: PartitionLog, offset: int) -> Refused:
     )
 
 
-def reader_of(segment: Segment, cold_ok: bool) -> Read:
-    return segment.file.read if cold_ok else segment.file.read_cached
-
-
 def locate(log: PartitionLog, offset: int, cold_ok: bool) -> Mark:
     """Where to begin reading for an offset; the end of the log if nothing is at or past it."""
     segment = log.segments[-1]
     for segment in log.segments[log.segment_of(offset) :]:
         if segment.base >= offset:
             return segment, 0
-        place = segment.find(offset, reader_of(segment, cold_ok), log.indexes)
+        place = segment.find(offset, log.indexes, cold_ok)
         if place is not None:
             mark(log, offset, segment, place.position)
             return segment, place.position
@@ -111,7 +107,7 @@ def _limit(log: PartitionLog, segment: Segment, before: int, cold_ok: bool) -> t
     known = log.marks.get(before)
     if known is not None and known[0] is segment:
         return known[1], before
-    place = segment.find(before, reader_of(segment, cold_ok), log.indexes)
+    place = segment.find(before, log.indexes, cold_ok)
     position = segment.size if place is None else place.position
     mark(log, before, segment, position)
     return position, before
@@ -126,8 +122,8 @@ def _cut(
     cold_ok: bool,
 ) -> tuple[int, int]:
     """The last boundary that is known to lie within so many bytes, and the offset there."""
-    offsets = segment.offsets or log.indexes.load(segment)
-    read_at = reader_of(segment, cold_ok)
+    offsets = segment.offsets or log.indexes.load(segment, cold_ok)
+    read_at = segment.reader(cold_ok)
     end = offsets.boundary_at_most(start + max_bytes)
     try:
         if end <= start:

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from penstock.errors import Refused
-from penstock.log import loading, notes, truncation
+from penstock.log import layout, loading, notes, truncation
 from penstock.log.damage import Damage
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.segment import Segment
@@ -74,9 +74,10 @@ def _recover_empty(log: PartitionLog) -> None:
 
 def _check_indexes(segment: Segment) -> None:
     """Those of segments below the recovery point were synced with it; missing ones are remade."""
+    if all(segment.disk.exists(segment.path(kind)) for kind in (layout.INDEX, layout.TIME_INDEX)):
+        return
     segment.load_indexes()
-    if not segment.disk.exists(segment.prefix + ".index"):
-        segment.write_indexes()
+    segment.write_indexes()
     segment.forget_indexes()
 
 

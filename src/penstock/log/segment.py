@@ -32,6 +32,7 @@ class Segment:
         "file",
         "first_timestamp",
         "gaps",
+        "has_aborted",
         "indexed_at",
         "max_timestamp",
         "max_timestamp_offset",
@@ -39,15 +40,19 @@ class Segment:
         "prefix",
         "sealed",
         "size",
+        "suffix",
         "times",
         "unsynced_indexes",
+        "written_back",
     )
 
-    def __init__(self, disk: Disk, folder: str, base: int) -> None:
+    def __init__(self, disk: Disk, folder: str, base: int, suffix: str = "") -> None:
+        """With a suffix (`.cleaned`) it is one in the making, which is to replace others."""
         self.disk = disk
         self.base = base
         self.prefix = f"{folder}/{layout.offset_name(base)}"
-        self.file: File = disk.open(self.prefix + layout.LOG)
+        self.suffix = suffix
+        self.file: File = disk.open(self.path(layout.LOG))
         self.size = 0
         """With what is appended but not written out yet."""
         self.offsets: OffsetIndex | None = None
@@ -62,7 +67,14 @@ class Segment:
         """The first batch's; says how old the segment is."""
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base
+        self.has_aborted = False
+        """Whether transactions are known to have been aborted, so that there is an index of them."""
+        self.written_back = 0
+        """Up to where the kernel has been asked to begin writing."""
         self.unsynced_indexes: list[File] = []
+
+    def path(self, kind: str) -> str:
+        return self.prefix + kind + self.suffix
 
     def begin(self) -> None:
         """A segment without batches, ready to grow."""
@@ -94,24 +106,27 @@ class Segment:
         jitter = config.segment_jitter_ms
         return crc32c(self.prefix.encode()) % jitter if jitter else 0
 
-    def find(self, offset: int, read: Read, cache: IndexCache) -> Place | None:
+    def reader(self, cold_ok: bool) -> Read:
+        return self.file.read if cold_ok else self.file.read_cached
+
+    def find(self, offset: int, cache: IndexCache, cold_ok: bool) -> Place | None:
         """The batch that holds an offset, or the next one after it in this segment."""
-        offsets = self.offsets or cache.load(self)
+        offsets = self.offsets or cache.load(self, cold_ok)
         start = offsets.position_before(offset - self.base)
         try:
-            place = self._find_from(start, offset, read)
+            place = self._find_from(start, offset, cold_ok)
             misled = start and place and place.position == start and not self._agrees(place)
         except NotABatch:
             misled, place = start > 0, None
         if not misled:
             return place
         offsets = self.rebuild(cache)  # the batches are the truth
-        return self._find_from(offsets.position_before(offset - self.base), offset, read)
+        return self._find_from(offsets.position_before(offset - self.base), offset, cold_ok)
 
-    def _find_from(self, start: int, offset: int, read: Read) -> Place | None:
+    def _find_from(self, start: int, offset: int, cold_ok: bool) -> Place | None:
         while True:
             try:
-                return scanning.find(read, start, self.size, offset)
+                return scanning.find(self.reader(cold_ok), start, self.size, offset)
             except NotABatch as problem:
                 if self.gaps is None or problem.position not in self.gaps:
                     raise
@@ -122,28 +137,27 @@ class Segment:
         assert offsets is not None
         return offsets.position_before(place.last_offset - self.base) == place.position
 
-    def load_indexes(self) -> None:
+    def load_indexes(self, cold_ok: bool = True) -> None:
         """From their files, or from the batches where the files will not do."""
-        offsets = self._read_index(layout.INDEX)
-        times = self._read_index(layout.TIME_INDEX)
-        aborted = self._read_index(layout.TXN_INDEX)
-        self.offsets = None if offsets is None else OffsetIndex.decode(offsets, self.size)
-        self.times = None if times is None else TimeIndex.decode(times)
-        path = self.prefix + layout.TXN_INDEX
-        self.aborted = [] if aborted is None else aborted_index.decode(aborted, path)
+        offsets = self._read_index(layout.INDEX, cold_ok)
+        times = self._read_index(layout.TIME_INDEX, cold_ok)
+        aborted = self._read_index(layout.TXN_INDEX, cold_ok) if self.has_aborted else b""
+        self.aborted = aborted_index.decode(aborted, self.path(layout.TXN_INDEX))
+        self.offsets = OffsetIndex.decode(offsets, self.size)
+        self.times = TimeIndex.decode(times)
         if self.offsets is None or self.times is None or (self.size and not self.times):
-            self.rebuild_from_batches()
+            self.rebuild_from_batches()  # also where a file is missing, and so empty
         if self.times:
             self.max_timestamp = self.times.timestamps[-1]
             self.max_timestamp_offset = self.base + self.times.offsets[-1]
         self.indexed_at = self.offsets.positions[-1] if self.offsets else 0
 
-    def largest_timestamp(self) -> int:
+    def largest_timestamp(self, cold_ok: bool = True) -> int:
         """Of a finished segment this is the last entry of its time index."""
         if self.max_timestamp < 0 and self.times is None:
-            file = self.disk.open(self.prefix + layout.TIME_INDEX)
-            times = TimeIndex.decode(file.read(file.size - TIME_ENTRY_SIZE, TIME_ENTRY_SIZE))
-            file.close()
+            file = self.disk.open(self.path(layout.TIME_INDEX))
+            read = file.read if cold_ok else file.read_cached
+            times = TimeIndex.decode(read(file.size - TIME_ENTRY_SIZE, TIME_ENTRY_SIZE))
             if times:
                 self.max_timestamp = times.timestamps[-1]
                 self.max_timestamp_offset = self.base + times.offsets[-1]
@@ -158,9 +172,9 @@ class Segment:
             end = place.last_offset + 1
         return end
 
-    def _read_index(self, suffix: str) -> bytes | None:
-        path = self.prefix + suffix
-        return self.disk.read_whole(path) if self.disk.exists(path) else None
+    def _read_index(self, kind: str, cold_ok: bool) -> bytes:
+        file = self.disk.open(self.path(kind))
+        return file.read(0, file.size) if cold_ok else file.read_cached(0, file.size)
 
     def rebuild(self, cache: IndexCache) -> OffsetIndex:
         """Make the indexes of a finished segment again, and keep them."""
@@ -197,11 +211,12 @@ class Segment:
         self.finish_times()
         self._write_index(layout.INDEX, self.offsets.encode())
         self._write_index(layout.TIME_INDEX, self.times.encode())
-        if self.aborted or self.disk.exists(self.prefix + layout.TXN_INDEX):
+        if self.aborted or self.has_aborted:
+            self.has_aborted = True
             self._write_index(layout.TXN_INDEX, aborted_index.encode(self.aborted or ()))
 
-    def _write_index(self, suffix: str, data: bytes) -> None:
-        file = self.disk.open(self.prefix + suffix)
+    def _write_index(self, kind: str, data: bytes) -> None:
+        file = self.disk.open(self.path(kind))
         file.truncate(0)
         file.append([data])
         self.unsynced_indexes.append(file)
@@ -238,37 +253,42 @@ class Segment:
                 self.max_timestamp_offset = header.last_offset
 
     def rename(self, suffix: str) -> list[str]:
-        """All files of the segment get a suffix; returns their new paths."""
+        """All files of the segment get another suffix; returns their new paths.
+
+        The batches go last: indexes without them are known to be leftovers.
+        """
         renamed: list[str] = []
-        for kind in layout.SEGMENT_SUFFIXES:
-            path = self.prefix + kind
-            if not self.disk.exists(path):
+        for kind in reversed(layout.SEGMENT_SUFFIXES):
+            old, new = self.path(kind), self.prefix + kind + suffix
+            if not self.disk.exists(old):
                 continue
             if kind == layout.LOG:
-                self.file.rename(path + suffix)  # the handle follows, for those who are reading
+                self.file.rename(new)  # the handle follows, for those who are reading
             else:
-                self.disk.rename(path, path + suffix)
-            renamed.append(path + suffix)
+                self.disk.rename(old, new)
+            renamed.append(new)
+        self.suffix = suffix
         return renamed
 
     def remove(self) -> None:
         for kind in layout.SEGMENT_SUFFIXES:
-            self.disk.remove(self.prefix + kind)
+            self.disk.remove(self.path(kind))
 
 
 class IndexCache:
     """Indexes of finished segments that are in memory; the least recently used leave first."""
 
-    __slots__ = ("_limit_entries", "_loaded")
+    __slots__ = ("_entries", "_limit_entries", "_loaded")
 
     def __init__(self, limit_entries: int = 1 << 20) -> None:
         self._limit_entries = limit_entries
         self._loaded: OrderedDict[Segment, int] = OrderedDict()
+        self._entries = 0
 
-    def load(self, segment: Segment) -> OffsetIndex:
+    def load(self, segment: Segment, cold_ok: bool = True) -> OffsetIndex:
         """Also for those in memory: an empty index is false, and ends up here."""
         if segment.offsets is None:
-            segment.load_indexes()
+            segment.load_indexes(cold_ok)
             self.remember(segment)
         elif segment in self._loaded:
             self._loaded.move_to_end(segment)
@@ -278,11 +298,14 @@ class IndexCache:
     def remember(self, segment: Segment) -> None:
         if segment.offsets is None or segment.times is None:
             return
-        self._loaded[segment] = len(segment.offsets) + len(segment.times) + 64
-        while len(self._loaded) > 1 and sum(self._loaded.values()) > self._limit_entries:
-            oldest, _ = self._loaded.popitem(last=False)
+        self.drop(segment)
+        self._loaded[segment] = size = len(segment.offsets) + len(segment.times) + 64
+        self._entries += size
+        while len(self._loaded) > 1 and self._entries > self._limit_entries:
+            oldest = next(iter(self._loaded))
+            self.drop(oldest)
             oldest.forget_indexes()
 
     def drop(self, segment: Segment) -> None:
         """The segment is gone, or grows again and keeps its indexes itself."""
-        self._loaded.pop(segment, None)
+        self._entries -= self._loaded.pop(segment, 0)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
 
 DECOMPRESSED_BYTES_MAX = 256 << 20
-TAKES_ALL = -(1 << 63)
 
 
 class TimedOffset(NamedTuple):
@@ -30,7 +29,7 @@ def first_since(
     for segment in log.segments[log.segment_of(log.start_offset) :]:
         if segment.base >= before:
             return None
-        if segment.largest_timestamp() < timestamp:
+        if segment.largest_timestamp(cold_ok) < timestamp:
             continue
         found = _first_in(log, segment, timestamp, cold_ok)
         if found is not None:
@@ -41,11 +40,11 @@ def first_since(
 def _first_in(
     log: PartitionLog, segment: Segment, timestamp: int, cold_ok: bool
 ) -> TimedOffset | None:
-    log.indexes.load(segment)
+    log.indexes.load(segment, cold_ok)
     assert segment.times is not None
-    read = segment.file.read if cold_ok else segment.file.read_cached
+    read = segment.reader(cold_ok)
     from_offset = max(segment.base + segment.times.offset_before(timestamp), log.start_offset)
-    place = segment.find(from_offset, read, log.indexes)
+    place = segment.find(from_offset, log.indexes, cold_ok)
     if place is None:
         return None
     for position, header in scanning.headers(
@@ -72,5 +71,5 @@ def newest(log: PartitionLog, cold_ok: bool) -> TimedOffset | None:
     segments = [segment for segment in log.segments if segment.size]
     if not segments:
         return None
-    segment = max(segments, key=lambda segment: segment.largest_timestamp())
-    return _first_in(log, segment, segment.largest_timestamp(), cold_ok)
+    segment = max(segments, key=lambda segment: segment.largest_timestamp(cold_ok))
+    return _first_in(log, segment, segment.max_timestamp, cold_ok)

@@ -37,7 +37,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.indexes.load(active)
     log.indexes.drop(active)
     loading.aborted_in(log, active)
-    place = active.find(offset, active.file.read, log.indexes)
+    place = active.find(offset, log.indexes, cold_ok=True)
     if place is not None:
         active.truncate(place.position, place.base_offset)
     log.note_folder(log.folder)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Protocol
 
 Waiter = Callable[[], None]
@@ -42,29 +42,31 @@ class Signal:
 
 
 class Line:
-    """Waiters for ever higher offsets, in the order of the appends they wait for."""
+    """Waiters for offsets, mostly ever higher ones; the lowest stands first."""
 
-    __slots__ = ("_waiters",)
+    __slots__ = ("_count", "_waiters")
 
     def __init__(self) -> None:
-        self._waiters: deque[tuple[int, Waiter]] = deque()
+        self._waiters: list[tuple[int, int, Waiter]] = []
+        self._count = 0
 
     def __len__(self) -> int:
         return len(self._waiters)
 
     def watch(self, offset: int, waiter: Waiter) -> None:
-        self._waiters.append((offset, waiter))
+        self._count += 1
+        heappush(self._waiters, (offset, self._count, waiter))
 
     def reach(self, offset: int) -> None:
         """Wake those whose offset has been reached."""
         waiters = self._waiters
         while waiters and waiters[0][0] <= offset:
-            waiters.popleft()[1]()
+            heappop(waiters)[2]()
 
     def drop(self) -> None:
         """Wake everyone: what they wait for will not come here."""
-        woken, self._waiters = self._waiters, deque()
-        for _, waiter in woken:
+        woken, self._waiters = self._waiters, []
+        for _, _, waiter in woken:
             waiter()
 
 

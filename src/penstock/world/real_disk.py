@@ -1,6 +1,6 @@
 """The real disk: files through the page cache, syncs and slow reads on threads.
 
-Handles are opened at the first use and closed again, the least recently used first, when there are
+Handles are opened at the first use and closed again, those not used lately first, when there are
 too many. Two kinds stay open: files with unsynced data, since an error of writing them back is
 reported to the descriptor that was open at the time and might be lost with it; and files that a
 range is being sent from.
@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import islice
+from itertools import count, islice
 from typing import TypeVar
 
 from penstock.errors import Unusable
@@ -29,9 +29,10 @@ T = TypeVar("T")
 MOST_PARTS = min(1024, os.sysconf("SC_IOV_MAX"))
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 WARM_CHUNK_BYTES = 1 << 20
+CANDIDATES = 32
 SYNC_THREADS = 8
 WORK_THREADS = 4
-SYNCFS_FROM_FILES = 16
+SYNCFS_FROM_FILES = 8
 """From so many files on, one syncfs beats fdatasync on each; see docs/decisions/0004."""
 
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
@@ -40,7 +41,7 @@ _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 class RealFile:
     """One file that grows at its end, with a descriptor only while it is needed."""
 
-    __slots__ = ("_descriptor", "_disk", "_pins", "_size", "path", "unsynced")
+    __slots__ = ("_descriptor", "_disk", "_pins", "_size", "path", "unsynced", "used")
 
     def __init__(self, disk: RealDisk, path: str) -> None:
         self._disk = disk
@@ -49,6 +50,8 @@ class RealFile:
         self._size = -1
         self._pins = 0
         self.unsynced = False
+        self.used = False
+        """Since the disk last looked for a file to close."""
 
     @property
     def size(self) -> int:
@@ -60,9 +63,8 @@ class RealFile:
         return self._size
 
     def descriptor(self, create: bool = False) -> int:
-        if self._descriptor >= 0:
-            self._disk.used(self)
-        else:
+        self.used = True
+        if self._descriptor < 0:
             flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
             self._descriptor = os.open(self.path, flags, 0o644)
             self._disk.opened(self)
@@ -201,6 +203,7 @@ class RealDisk:
     def __init__(self, max_open_files: int = 4096) -> None:
         self._max_open = max_open_files
         self._open: OrderedDict[int, RealFile] = OrderedDict()
+        self._numbers = count()
         self._syncers = ThreadPoolExecutor(SYNC_THREADS, "sync")
         self._workers = ThreadPoolExecutor(WORK_THREADS, "work")
 
@@ -211,22 +214,27 @@ class RealDisk:
             file.release()
 
     def opened(self, file: RealFile) -> None:
+        if len(self._open) >= self._max_open:
+            self._close_some()
         self._open[id(file)] = file
-        if len(self._open) > self._max_open:
-            self._close_one()
-
-    def used(self, file: RealFile) -> None:
-        self._open.move_to_end(id(file))
 
     def closed(self, file: RealFile) -> None:
         self._open.pop(id(file), None)
 
-    def _close_one(self) -> None:
-        """The least recently used of those that may; if none may there are more, for a while."""
-        for file in islice(self._open.values(), len(self._open) - 1):
-            if file.may_close:
-                file.release()
+    def _close_some(self) -> None:
+        """Those not used lately; where none may be closed there are more open for a while.
+
+        Those that were used go to the end of the queue: that is as good as ordering them at every
+        use, and costs nothing then. A few are looked at each time, so that no open takes long.
+        """
+        for file in list(islice(self._open.values(), CANDIDATES)):
+            if len(self._open) < self._max_open:
                 return
+            if file.may_close and not file.used:
+                file.release()
+            else:
+                file.used = False
+                self._open.move_to_end(id(file))
 
     def open(self, path: str) -> RealFile:
         return RealFile(self, path)
@@ -242,7 +250,7 @@ class RealDisk:
             return file.read()
 
     def write_whole(self, path: str, data: bytes) -> None:
-        temporary = path + ".tmp"
+        temporary = f"{path}.{next(self._numbers)}.tmp"  # a thread may be writing the same file
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
@@ -324,13 +332,13 @@ class RealDisk:
             file.unpin()
 
     def start_writeback(self, file: File, position: int, length: int) -> None:
-        """On a thread: where the device's queue is full, even this waits."""
+        """On a thread: where the device's queue is full, even this waits.
+
+        The file is not pinned. It is unsynced, so it stays open; and were it not to, a hint about
+        some other file would do no harm.
+        """
         assert isinstance(file, RealFile)
-        descriptor, loop = file.pin(), asyncio.get_running_loop()
-        started = loop.run_in_executor(
-            self._workers, linux.start_writeback, descriptor, position, length
-        )
-        started.add_done_callback(lambda _: file.unpin())
+        self._workers.submit(linux.start_writeback, file.descriptor(), position, length)
 
     def list(self, path: str) -> Sequence[str]:
         try:

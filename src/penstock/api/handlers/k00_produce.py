@@ -134,7 +134,7 @@ def _append(broker: Broker, piece: Piece, now_ms: int, pledges: list[Pledge]) ->
 
 def _once_committed(
     response: ProduceResponse, pledges: list[Pledge], timeout_ms: int
-) -> Later[ProduceResponse]:
+) -> ProduceResponse | Later[ProduceResponse]:
     def answer(time_is_up: bool) -> ProduceResponse | None:
         for leader, end, part in pledges:
             if leader.high_watermark >= end:
@@ -147,7 +147,11 @@ def _once_committed(
                 part.error_code = ErrorCode.REQUEST_TIMED_OUT
         return response
 
-    sources = [leader.reached(end) for leader, end, _ in pledges]
+    # A repeated batch may be committed already: then nothing is going to wake the wait.
+    waiting = [pledge for pledge in pledges if pledge.leader.high_watermark < pledge.end]
+    if not waiting:
+        return response
+    sources = [leader.reached(end) for leader, end, _ in waiting]
     return Later(sources, answer, max(timeout_ms, 0))
 
 

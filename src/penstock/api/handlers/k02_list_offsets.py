@@ -58,6 +58,7 @@ def _answer(
         end = leader.last_stable_offset if committed else leader.high_watermark
         answer.timestamp, answer.offset = _find(leader, wanted.timestamp, end)
         if answer.offset >= 0:
+            leader.log.open()
             answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
     except Refused as refused:
         answer.error_code = refused.code

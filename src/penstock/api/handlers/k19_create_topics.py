@@ -1,8 +1,8 @@
 """CreateTopics: topics by numbers of partitions and replicas, or with every replica named.
 
 -1 for either number means the broker's default (KIP-464). Version 5 brought the settings of the new
-topic in the answer (KIP-525), 7 its id. All topics of a request are one commit, but a topic that is
-refused does not hold up the others.
+topic in the answer (KIP-525), 7 its id. All topics of a request are one commit, which is why their
+partitions together are limited; a topic that is refused does not hold up the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.api.change_each import change_each, error_of
 from penstock.api.described_configs import describe_topic
 from penstock.api.outcome import Outcome
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.changes import Commit, create_topic
+from penstock.metadata.changes import PARTITIONS_MAX, Commit, create_topic
 from penstock.metadata.image import Image
 from penstock.metadata.records import TopicRecord
 from penstock.wire.codec import NULL_UUID
@@ -36,6 +36,11 @@ CONFIGS_SINCE = 5
 def create_topics(
     broker: Broker, request: CreateTopicsRequest, call: Call
 ) -> Outcome[CreateTopicsResponse]:
+    if sum(_partitions(broker, topic) for topic in request.topics) > PARTITIONS_MAX:
+        raise Refused(
+            ErrorCode.POLICY_VIOLATION,
+            f"one request creates at most {PARTITIONS_MAX} partitions; use several",
+        )
     alike = _alike(topic.name for topic in request.topics)
 
     def decide(image: Image, topic: CreatableTopic, topic_id: bytes) -> Commit[TopicRecord]:
@@ -61,14 +66,21 @@ def create_topics(
     )
 
 
+def _partitions(broker: Broker, topic: CreatableTopic) -> int:
+    """How many it is to have."""
+    if topic.assignments:
+        return len(topic.assignments)
+    default = broker.config.num_partitions
+    return default if topic.num_partitions == BY_DEFAULT else max(topic.num_partitions, 0)
+
+
 def _create(
     broker: Broker, image: Image, topic: CreatableTopic, topic_id: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
     assignments = _assignments(topic.assignments)
     partitions, replication = topic.num_partitions, topic.replication_factor
     if not assignments:
-        if partitions == BY_DEFAULT:
-            partitions = broker.config.num_partitions
+        partitions = _partitions(broker, topic)
         if replication == BY_DEFAULT:
             replication = broker.config.default_replication_factor
     return create_topic(

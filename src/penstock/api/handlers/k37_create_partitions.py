@@ -1,6 +1,7 @@
 """CreatePartitions: more partitions for topics; `count` is how many there are to be in all.
 
-All topics of a request are one commit, but a topic that is refused does not hold up the others.
+All topics of a request are one commit, which is why the partitions that it adds are limited; a
+topic that is refused does not hold up the others.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from penstock.api.call import Call
 from penstock.api.change_each import change_each, error_of
 from penstock.api.outcome import Outcome
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.changes import Commit, add_partitions
+from penstock.metadata.changes import PARTITIONS_MAX, Commit, add_partitions
 from penstock.metadata.image import Image
 from penstock.metadata.records import TopicRecord
 from penstock.wire.messages.k37_create_partitions import (
@@ -27,6 +28,11 @@ from penstock.wire.messages.k37_create_partitions import (
 def create_partitions(
     broker: Broker, request: CreatePartitionsRequest, call: Call
 ) -> Outcome[CreatePartitionsResponse]:
+    if sum(_added(broker.image, topic) for topic in request.topics) > PARTITIONS_MAX:
+        raise Refused(
+            ErrorCode.POLICY_VIOLATION,
+            f"one request adds at most {PARTITIONS_MAX} partitions; use several",
+        )
     decide = partial(_add, nonce=broker.chance.uuid())
     return change_each(
         broker,
@@ -34,6 +40,11 @@ def create_partitions(
         _respond,
         validate_only=request.validate_only,
     )
+
+
+def _added(image: Image, wanted: CreatePartitionsTopic) -> int:
+    topic = image.topic(wanted.name)
+    return max(wanted.count - topic.record.partitions, 0) if topic else 0
 
 
 def _add(image: Image, *, topic: CreatePartitionsTopic, nonce: bytes) -> Commit[TopicRecord]:

@@ -1,0 +1,22 @@
+"""What a measurement says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Result(NamedTuple):
+    title: str
+    value: float
+    unit: str
+    goal: str
+    reached: bool
+    details: str = ""
+
+    def line(self) -> str:
+        verdict = "ok  " if self.reached else "MISS"
+        return f"{verdict} {self.title}: {self.value:.3g} {self.unit} (goal {self.goal}) {self.details}"
+
+
+Measurement = Callable[[], Result]

@@ -1,0 +1,77 @@
+"""A broker on a core of its own, and what it costs."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+BROKER_CORE, LOAD_CORE = 0, 1
+TICKS = os.sysconf("SC_CLK_TCK")
+READY = re.compile(r"penstock ready: broker \d+ at (.+):(\d+)\n")
+
+
+class PinnedBroker:
+    """`penstock serve` on one core, with this process on the other, for the time of a `with`."""
+
+    def __init__(self, *settings: str, profile: Path | None = None) -> None:
+        self.settings = settings
+        self.profile = profile
+        self.started_ms = 0.0
+
+    def __enter__(self) -> Self:
+        os.sched_setaffinity(0, {LOAD_CORE} if os.cpu_count() != 1 else {0})
+        self._folder = tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR"))
+        command = [sys.executable, "-m", "penstock"]
+        if self.profile:
+            command = [sys.executable, "-m", "cProfile", "-o", str(self.profile), "-m", "penstock"]
+        command += ["serve", "--listen", "127.0.0.1:0", "--data-dir", f"{self._folder.name}/data"]
+        for setting in ("log.level=error", *self.settings):
+            command += ["--set", setting]
+        began = time.perf_counter()
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {BROKER_CORE}),
+        )
+        assert self.process.stdout is not None
+        found = READY.fullmatch(self.process.stdout.readline())
+        assert found, "the broker did not start"
+        self.started_ms = 1000 * (time.perf_counter() - began)
+        self.host, self.port = found[1], int(found[2])
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._folder.cleanup()
+
+    @property
+    def address(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def cpu_seconds(self) -> float:
+        """User and system time of all threads, to the kernel's tick."""
+        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
+        user, system = after_name.split()[11:13]
+        return (int(user) + int(system)) / TICKS
+
+    def resident_mb(self) -> float:
+        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize() / 1e6

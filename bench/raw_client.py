@@ -1,0 +1,122 @@
+"""A load generator that costs next to nothing: frames made beforehand, answers counted as bytes."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from collections.abc import Sequence
+
+from penstock.wire.batch_builder import build_batch
+from penstock.wire.codec import decode_response, encode_request
+from penstock.wire.messages import message_types
+from penstock.wire.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from penstock.wire.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from penstock.wire.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from penstock.wire.records import Record
+
+PRODUCE_VERSION, FETCH_VERSION, CREATE_VERSION = 9, 11, 5
+
+
+def join(parts: Sequence[object]) -> bytes:
+    return b"".join(bytes(part) for part in parts)  # type: ignore[call-overload]
+
+
+def batch_of(records: int, value_bytes: int) -> bytes:
+    value = bytes(range(256)) * (value_bytes // 256) + bytes(value_bytes % 256)
+    return bytes(build_batch([Record(n, 1_700_000_000_000, None, value) for n in range(records)]))
+
+
+def produce_frame(topic: str, partition: int, batch: bytes, acks: int) -> bytes:
+    request = ProduceRequest(
+        acks=acks,
+        timeout_ms=30_000,
+        topic_data=[
+            TopicProduceData(topic, partition_data=[PartitionProduceData(partition, batch)])
+        ],
+    )
+    return join(encode_request(request, PRODUCE_VERSION, 1, "bench"))
+
+
+def fetch_frame(topic: str, offset: int, max_bytes: int, wait_ms: int = 0) -> bytes:
+    partition = FetchPartition(0, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=wait_ms,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        session_epoch=-1,
+        topics=[FetchTopic(topic, partitions=[partition])],
+    )
+    return join(encode_request(request, FETCH_VERSION, 1, "bench"))
+
+
+class RawClient:
+    def __init__(self, host: str, port: int) -> None:
+        self.socket = socket.create_connection((host, port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def ask(self, frame: bytes) -> bytes:
+        """Send one request, return its answer without the length."""
+        self.socket.sendall(frame)
+        return self.answer()
+
+    def answer(self) -> bytes:
+        (length,) = struct.unpack(">i", self._exactly(4))
+        return self._exactly(length)
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray(count)
+        view = memoryview(data)
+        while view:
+            got = self.socket.recv_into(view)
+            if not got:
+                raise ConnectionError("the broker closed the connection")
+            view = view[got:]
+        return bytes(data)
+
+    def create_topic(self, name: str, partitions: int = 1, **configs: str) -> None:
+        settings = [CreatableTopicConfig(k.replace("_", "."), v) for k, v in configs.items()]
+        topic = CreatableTopic(name, partitions, 1, configs=settings)
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+        body = self.ask(join(encode_request(request, CREATE_VERSION, 1, "bench")))
+        _, answer = decode_response(message_types(19)[1], body, CREATE_VERSION)
+        assert isinstance(answer, CreateTopicsResponse)
+        assert answer.topics[0].error_code == 0, answer
+
+    def pipeline(self, frame: bytes, total: int, window: int, at_once: int) -> None:
+        """Send a request so often, with at most `window` answers outstanding."""
+        size = len(self.ask(frame)) + 4
+        many = frame * at_once
+        scratch = bytearray(1 << 20)
+        sent = answered = 0
+        self.socket.setblocking(False)
+        unsent = memoryview(b"")
+        while answered < total * size:
+            if not unsent and sent < total and sent - answered // size + at_once <= window:
+                unsent = memoryview(many)
+                sent += at_once
+            readable, writable, _ = select.select(
+                [self.socket], [self.socket] if unsent else [], [], 30
+            )
+            if not readable and not writable:
+                raise TimeoutError("the broker has stopped answering")
+            if writable:
+                unsent = unsent[self.socket.send(unsent) :]
+            if readable:
+                got = self.socket.recv_into(scratch)
+                if not got:
+                    raise ConnectionError("the broker closed the connection")
+                answered += got
+        self.socket.setblocking(True)

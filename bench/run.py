@@ -1,0 +1,46 @@
+"""All measurements, as a table: `make bench`, or `python -m bench.run NAME ...` for some of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+from bench import consuming, footprint, producing
+from bench.measurement import Measurement
+
+MEASUREMENTS: dict[str, Measurement] = {
+    "produce_large": producing.large_batches,
+    "produce_small": producing.small_requests,
+    "produce_latency": producing.latency,
+    "produce_synced": producing.synced,
+    "consume": consuming.from_page_cache,
+    "start": footprint.start,
+    "memory": footprint.memory,
+    "partitions": footprint.cost_by_partitions,
+}
+
+
+def main(names: list[str]) -> int:
+    results = {}
+    for name in names or MEASUREMENTS:
+        result = MEASUREMENTS[name]()
+        results[name] = result.__dict__ if hasattr(result, "__dict__") else result._asdict()
+        print(result.line())
+    folder = Path(__file__).parent / "results"
+    folder.mkdir(exist_ok=True)
+    machine = {"cores": os.cpu_count(), "python": platform.python_version()}
+    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
+    path.write_text(json.dumps({"machine": machine, "results": results}, indent=2))
+    missed = [name for name, result in results.items() if not result["reached"]]
+    print(
+        f"written to {path}; " + (f"not reached: {', '.join(missed)}" if missed else "all reached")
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""`penstock config`: every problem at once, and where each value comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Penstock
+
+from penstock.cli.serve import gather
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "penstock.toml"
+    made.write_text('[log]\nlevel = "debug"\n')
+    return made
+
+
+def test_a_sound_file_is_ok(offline: Penstock, path: Path) -> None:
+    assert offline("config", "check", str(path)).stdout == f"{path}: ok, 1 setting\n"
+
+
+def test_every_problem_is_told_at_once(offline: Penstock, path: Path) -> None:
+    path.write_text('"log.levl" = "info"\n"node.id" = -1\n"num.partitions" = "many"\n')
+    result = offline("config", "check", str(path))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        f"{path}: unknown setting log.levl; did you mean log.level?",
+        f"{path}: node.id: -1 is less than 0",
+        f"{path}: num.partitions: 'many' is not a number",
+    ]
+    told = json.loads(offline("config", "check", str(path), "--json").stdout)
+    assert (told["ok"], len(told["problems"])) == (False, 3)
+
+
+def test_values_are_shown_with_where_they_come_from(offline: Penstock, path: Path) -> None:
+    result = offline(
+        "config", "show", "--config", str(path), "--set", "log.retention.ms=5", "--json"
+    )
+    told = json.loads(result.stdout)
+    assert told["log.level"] == {"value": "debug", "source": "file"}
+    assert told["log.retention.ms"] == {"value": "5", "source": "flag"}
+    assert told["node.id"] == {"value": "1", "source": "default"}
+
+
+def test_values_for_eyes_are_a_table(offline: Penstock) -> None:
+    head, first, *_ = offline("config", "show").stdout.splitlines()
+    assert head.split() == ["SETTING", "VALUE", "FROM"]
+    assert first.split() == ["node.id", "1", "default"]
+
+
+def test_the_sample_is_a_sound_file(offline: Penstock, path: Path) -> None:
+    path.write_text(offline("config", "sample").stdout)
+    assert offline("config", "check", str(path)).exit_code == 0
+
+
+def test_flags_win_over_set_and_set_over_the_file(path: Path) -> None:
+    path.write_text('"node.id" = 1\n"log.level" = "debug"\n"listeners" = "h:1"\n')
+    texts = gather(
+        str(path),
+        {"node.id": "2", "log.level": "error"},
+        {"node_id": "3", "listen": None, "store": None},
+    )
+    assert texts == {"node.id": "3", "log.level": "error", "listeners": "h:1"}
+
+
+def test_a_broker_does_not_start_with_a_wrong_file(offline: Penstock, path: Path) -> None:
+    path.write_text('"log.format" = "yaml"\n')
+    result = offline("serve", "--config", str(path))
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {path}: log.format: 'yaml' is none of text, json\n"

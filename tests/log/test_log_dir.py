@@ -1,0 +1,299 @@
+"""The data folder: identity, clean and unclean stops, strays, checkpoints."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import pytest
+from tests.log.making import (
+    OTHER_ID,
+    TOPIC_ID,
+    CountingDisk,
+    a_batch,
+    a_folder,
+    all_values,
+    copied,
+    put,
+    settle,
+)
+
+from penstock.config import TopicConfig
+from penstock.errors import Unusable
+from penstock.log.log_dir import LogDir
+from penstock.log.partition_log import PartitionLog
+from penstock.world.real_disk import RealDisk
+
+CONFIG = TopicConfig()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def orders(folder: LogDir, index: int = 0, topic_id: bytes = TOPIC_ID) -> PartitionLog:
+    return folder.log_for("orders", index, topic_id, CONFIG)
+
+
+def recovered(disk: RealDisk, path: Path) -> tuple[LogDir, PartitionLog]:
+    folder = a_folder(disk, path)
+    log = orders(folder)
+    for _ in folder.recover_all():
+        pass
+    return folder, log
+
+
+def test_a_new_folder_is_marked_with_cluster_and_node(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    lines = (path / "meta.properties").read_text().splitlines()
+    assert lines == ["version=1", "cluster.id=cluster", "node.id=1", "penstock.format=1"]
+    folder.close()
+    assert LogDir(disk, str(path), cluster_id=None, node_id=1).meta.cluster_id == "cluster"
+
+
+def test_another_brokers_folder_is_refused_with_what_to_do(disk: RealDisk, path: Path) -> None:
+    a_folder(disk, path).close()
+    with pytest.raises(Unusable, match="--node-id 1"):
+        a_folder(disk, path, node_id=2)
+    with pytest.raises(Unusable, match="belongs to cluster cluster"):
+        LogDir(disk, str(path), cluster_id="other", node_id=1)
+    assert a_folder(disk, path).was_clean, "a refused start leaves everything as it was"
+
+
+@pytest.mark.parametrize("line", ["penstock.format=2", "version=2"])
+def test_a_newer_format_is_refused(disk: RealDisk, path: Path, line: str) -> None:
+    path.mkdir()
+    values = {"version": "1", "cluster.id": "cluster", "node.id": "1", "penstock.format": "1"}
+    values |= dict([line.split("=")])
+    (path / "meta.properties").write_text("\n".join(f"{k}={v}" for k, v in values.items()))
+    with pytest.raises(Unusable, match="version 2"):
+        a_folder(disk, path)
+
+
+@pytest.mark.parametrize(
+    "name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"]
+)
+def test_newer_or_garbled_checkpoints_are_refused(disk: RealDisk, path: Path, name: str) -> None:
+    a_folder(disk, path).close()
+    for content in ("1\n0\n", "0\n2\norders 0 5\n", "0\n1\norders zero 5\n"):
+        (path / name).write_text(content)
+        with pytest.raises(Unusable):
+            a_folder(disk, path)
+
+
+def test_a_folder_in_use_is_refused(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    with pytest.raises(Unusable, match="in use by another broker"):
+        a_folder(disk, path)
+    folder.close()
+    a_folder(disk, path).close()
+
+
+def test_after_a_clean_stop_nothing_is_read_before_it_is_used(path: Path) -> None:
+    disk = CountingDisk()
+    folder = a_folder(disk, path)
+    for index in range(20):
+        put(orders(folder, index), b"a", b"b")
+    folder.close(broker_epoch=77)
+    disk.opened_paths.clear()
+    disk.reads.clear()
+    folder = a_folder(disk, path)
+    assert (folder.was_clean, folder.stopped_at_epoch) == (True, 77)
+    logs = [orders(folder, index) for index in range(20)]
+    assert [log.end_offset for log in logs] == [2] * 20
+    assert [log.synced_end for log in logs] == [2] * 20
+    assert list(folder.recover_all()) == []
+    assert not disk.reads
+    assert not disk.opened_paths
+    assert all_values(logs[3]) == [(0, b"a"), (1, b"b")]
+    assert {Path(name).parent.name for name in disk.reads} == {"orders-3"}
+    folder.close()
+    disk.close()
+
+
+def test_a_start_without_the_mark_recovers(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    put(orders(folder), b"b")
+    folder.abandon()
+    folder, log = recovered(disk, path)
+    assert not folder.was_clean
+    assert (log.end_offset, log.synced_end) == (2, 0)
+    settle(log)
+    assert log.synced_end == 2
+    folder.close()
+    assert a_folder(disk, path).was_clean
+
+
+def test_the_mark_of_a_clean_stop_counts_once(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.close()
+    a_folder(disk, path).abandon()
+    assert not a_folder(disk, path).was_clean
+
+
+def test_no_mark_is_left_while_a_log_is_not_recovered(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.abandon()
+    folder = a_folder(disk, path)
+    orders(folder)
+    folder.close()
+    assert not a_folder(disk, path).was_clean
+
+
+def test_a_checkpoint_bounds_what_a_recovery_may_cut(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    log = orders(folder)
+    put(log, b"a")
+    put(log, b"b")
+    settle(log)
+    folder.checkpoint()
+    put(log, b"c")
+    folder.abandon()
+    file = path / "orders-0" / "00000000000000000000.log"
+    data = file.read_bytes()
+    file.write_bytes(data[: len(a_batch(b"a")) + 5])
+    folder, log = recovered(disk, path)
+    assert [(d.first_offset, d.end_offset) for d in log.damage] == [(1, 2)]
+    assert log.end_offset == 2
+
+
+def test_a_log_cut_below_its_checkpoint_is_no_damage_at_any_moment(
+    disk: RealDisk, path: Path, tmp_path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    log = orders(folder)
+    for value in (b"a", b"b", b"c"):
+        put(log, value)
+    settle(log)
+    folder.checkpoint()
+    work = folder.begin_checkpoint()
+    assert work is None, "nothing has changed since"
+    put(log, b"d")
+    settle(log)
+    work = folder.begin_checkpoint()
+    assert work is not None
+    log.truncate_to(1)
+    work()  # the older checkpoint reaches the disk after the newer one
+    folder.end_checkpoint()
+    copy = copied(path, tmp_path / "copy")
+    _, again = recovered(disk, copy)
+    assert (again.end_offset, again.damage) == (1, [])
+
+
+def test_start_offsets_and_high_watermarks_are_remembered(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    log = orders(folder)
+    put(log, b"a", b"b", b"c")
+    log.advance_start(2)
+    log.high_watermark = 3
+    settle(log)
+    folder.checkpoint()
+    folder.abandon()
+    folder, log = recovered(disk, path)
+    assert (log.start_offset, log.high_watermark, log.end_offset) == (2, 3, 3)
+    assert all_values(log) == [(2, b"c")]
+
+
+def test_a_topic_created_anew_never_adopts_old_data(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"old")
+    folder.close()
+    folder = a_folder(disk, path)
+    log = orders(folder, topic_id=OTHER_ID)
+    assert log.end_offset == 0
+    put(log, b"new")
+    assert all_values(log) == [(0, b"new")]
+    text = urlsafe_b64encode(TOPIC_ID).rstrip(b"=").decode()
+    assert (path / f"orders-0.{text}-stray" / "00000000000000000000.log").exists()
+    folder.close()
+    folder = a_folder(disk, path)
+    assert orders(folder, topic_id=OTHER_ID).end_offset == 1
+
+
+def test_folders_that_nobody_asks_for_are_set_aside(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder, 0), b"a")
+    put(orders(folder, 1), b"a")
+    folder.close()
+    folder = a_folder(disk, path)
+    orders(folder, 0)
+    moved = folder.set_aside_unclaimed()
+    assert len(moved) == 1
+    assert moved[0].endswith("-stray")
+    assert not (path / "orders-1").exists()
+    assert (path / "orders-0").exists()
+
+
+def test_a_deleted_log_is_moved_out_of_the_way_at_once(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    doomed = folder.delete_log("orders", 0)
+    assert doomed is not None
+    assert Path(doomed).name.endswith("-delete")
+    assert not (path / "orders-0").exists()
+    fresh = orders(folder, topic_id=OTHER_ID)
+    assert fresh.end_offset == 0
+    put(fresh, b"new")
+    assert folder.delete_log("orders", 5) is None
+    folder.close()
+    assert a_folder(disk, path).doomed == [doomed]
+
+
+def test_a_folder_whose_mark_was_lost_in_a_crash_is_taken_as_it_is(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.abandon()
+    (path / "orders-0" / "partition.metadata").write_bytes(b"")
+    _, log = recovered(disk, path)
+    assert all_values(log) == [(0, b"a")]
+
+
+def test_a_partition_mark_of_a_newer_version_is_refused(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.close()
+    mark = path / "orders-0" / "partition.metadata"
+    assert mark.read_text() == "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
+    mark.write_text(mark.read_text().replace("version: 0", "version: 1"))
+    with pytest.raises(Unusable, match="version 1"):
+        orders(a_folder(disk, path))
+
+
+@pytest.mark.parametrize("topic", ["../evil", "a/b", "", ".", "..", "a\0b", "x" * 250])
+def test_names_that_would_leave_the_folder_are_refused(
+    disk: RealDisk, path: Path, topic: str
+) -> None:
+    with pytest.raises(Unusable):
+        a_folder(disk, path).log_for(topic, 0, TOPIC_ID, CONFIG)
+
+
+def test_a_stopped_log_whose_tail_was_lost_raises_the_alarm(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    put(orders(folder), b"b")
+    folder.close()
+    file = path / "orders-0" / "00000000000000000000.log"
+    file.write_bytes(file.read_bytes()[: len(a_batch(b"a"))])
+    log = orders(a_folder(disk, path))
+    log.open()
+    assert [(d.first_offset, d.end_offset) for d in log.damage] == [(1, 2)]
+    assert put(log, b"c").base_offset == 2
+
+
+def test_a_thousand_partitions_take_little_memory(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    gc.collect()
+    tracemalloc.start()
+    logs = [orders(folder, index) for index in range(1000)]
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(logs) == 1000
+    assert before < 5_000_000

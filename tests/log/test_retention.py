@@ -1,0 +1,109 @@
+"""Dropping old segments: by time, by size, on request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.log.making import NOW_MS, TOPIC_ID, all_values, opened, put
+
+from penstock.config import TopicConfig
+from penstock.errors import ErrorCode, Refused
+from penstock.log.partition_log import PartitionLog
+from penstock.world.real_disk import RealDisk
+
+FOREVER = TopicConfig(segment_bytes=1024, retention_ms=-1)
+
+
+@pytest.fixture
+def aged(disk: RealDisk, folder: Path) -> PartitionLog:
+    """Forty records, a second apart, in segments of about five."""
+    log = PartitionLog(disk, str(folder), TOPIC_ID, FOREVER)
+    for number in range(40):
+        put(log, b"x" * 100, at_ms=NOW_MS + number * 1000)
+    return log
+
+
+def test_segments_are_kept_until_their_newest_record_is_too_old(aged: PartitionLog) -> None:
+    aged.config = replace(FOREVER, retention_ms=10_000)
+    second = aged.segments[1].base
+    newest_of_first = NOW_MS + (second - 1) * 1000
+    assert aged.drop_expired(newest_of_first + 10_000, 40) == []
+    files = aged.drop_expired(newest_of_first + 10_001, 40)
+    assert aged.start_offset == second
+    assert all(Path(path).exists() and path.endswith(".deleted") for path in files)
+    assert {Path(path).suffixes[0] for path in files} == {".log", ".index", ".timeindex"}
+
+
+def test_retention_by_time_also_works_after_a_start_that_has_loaded_no_index(
+    aged: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    aged.close()
+    log = PartitionLog(disk, str(folder), TOPIC_ID, replace(FOREVER, retention_ms=10_000))
+    log.end_offset = log.written_end = 40
+    log.drop_expired(NOW_MS + 30_000, 40)
+    assert 10 < log.start_offset <= 20
+    assert all_values(log)[0][0] == log.start_offset
+
+
+def test_the_last_segment_goes_too_when_all_of_it_has_expired(
+    aged: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    aged.config = replace(FOREVER, retention_ms=10_000)
+    aged.drop_expired(NOW_MS + 1_000_000, 40)
+    assert (aged.start_offset, aged.end_offset, aged.size_bytes) == (40, 40, 0)
+    assert opened(disk, str(folder), FOREVER).end_offset == 40
+    assert put(aged, b"next").base_offset == 40
+    assert aged.drop_expired(NOW_MS - 1, 41) == []
+
+
+def test_segments_go_while_the_log_stays_at_least_as_large_as_asked(aged: PartitionLog) -> None:
+    aged.config = replace(FOREVER, retention_bytes=3000)
+    first = aged.segments[0].size
+    total = aged.size_bytes
+    aged.drop_expired(NOW_MS, 40)
+    assert 3000 <= aged.size_bytes < 3000 + first < total
+
+
+def test_nothing_above_the_high_watermark_is_dropped(aged: PartitionLog) -> None:
+    aged.config = replace(FOREVER, retention_ms=1)
+    aged.drop_expired(NOW_MS + 1_000_000, 7)
+    assert 0 < aged.start_offset <= 7
+
+
+def test_a_compacted_topic_keeps_what_time_would_drop(aged: PartitionLog) -> None:
+    aged.config = replace(FOREVER, cleanup_policy=("compact",), retention_ms=1, retention_bytes=0)
+    assert aged.drop_expired(NOW_MS + 1_000_000, 40) == []
+
+
+def test_deleted_records_cannot_be_read_and_whole_segments_of_them_go(aged: PartitionLog) -> None:
+    third = aged.segments[2].base
+    files = aged.advance_start(third + 1)
+    assert len(files) >= 4
+    assert (aged.start_offset, aged.segments[0].base) == (third + 1, third)
+    with pytest.raises(Refused) as refused:
+        aged.read(third, 1000, 40)
+    assert refused.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert all_values(aged)[0][0] == third + 1
+    assert aged.advance_start(3) == []
+    with pytest.raises(Refused):
+        aged.advance_start(41)
+
+
+def test_those_who_are_reading_a_dropped_segment_go_on(aged: PartitionLog, disk: RealDisk) -> None:
+    found = aged.read(0, 10_000, 40)
+    assert found is not None
+    before = found.range.file.read(0, found.range.length)
+    aged.advance_start(40)
+    for file in list(disk._open.values()):
+        file.release()
+    assert found.range.file.read(0, found.range.length) == before
+
+
+def test_epochs_below_the_start_are_merged_into_the_one_it_lies_in(log: PartitionLog) -> None:
+    for epoch in (1, 2, 2, 5):
+        put(log, b"a", epoch=epoch)
+    log.advance_start(2)
+    assert log.epochs.entries == [(2, 2), (5, 3)]
+    assert log.epoch_end_offset(1) == (1, 2)

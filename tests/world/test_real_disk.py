@@ -1,0 +1,236 @@
+"""The real disk, on a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import Unusable
+from penstock.world import linux, real_disk
+from penstock.world.ports import Cold
+from penstock.world.real_disk import RealDisk
+
+
+@pytest.fixture
+async def disk() -> AsyncIterator[RealDisk]:
+    disk = RealDisk(max_open_files=4)
+    yield disk
+    disk.close()
+
+
+async def test_a_file_is_made_by_the_first_append(disk: RealDisk, tmp_path: Path) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    assert file.size == 0
+    assert not (tmp_path / "a").exists()
+    file.append([b"one", bytearray(b"two"), memoryview(b"three")])
+    assert (file.size, file.read(3, 100)) == (11, b"twothree")
+    assert file.read(11, 5) == b""
+    again = disk.open(str(tmp_path / "a"))
+    again.append([b"!"])
+    assert (tmp_path / "a").read_bytes() == b"onetwothree!"
+
+
+async def test_more_parts_than_one_call_takes_are_written(disk: RealDisk, tmp_path: Path) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    parts = [b"%05d" % number for number in range(3000)]
+    file.append(parts)
+    assert (tmp_path / "a").read_bytes() == b"".join(parts)
+
+
+async def test_short_writes_are_completed(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, writev = os.pwrite, os.pwritev
+
+    def stingy(descriptor: int, parts: Sequence[bytes], position: int) -> int:
+        return writev(descriptor, [b"".join(parts)[:7]], position)
+
+    monkeypatch.setattr(os, "pwritev", stingy)
+    monkeypatch.setattr(os, "pwrite", lambda d, data, at: write(d, bytes(data)[:3], at))
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"abcdefgh", b"ijklmnop"])
+    assert (file.size, (tmp_path / "a").read_bytes()) == (16, b"abcdefghijklmnop")
+
+
+async def test_a_failed_append_leaves_the_former_size(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"kept"])
+    writev = os.pwritev
+
+    def half(descriptor: int, parts: Sequence[bytes], position: int) -> int:
+        writev(descriptor, [b"ha"], position)
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "pwritev", half)
+    with pytest.raises(OSError, match="full"):
+        file.append([b"lost"])
+    assert (file.size, (tmp_path / "a").read_bytes()) == (4, b"kept")
+
+
+async def test_few_files_are_open_and_the_others_open_again_when_used(
+    disk: RealDisk, tmp_path: Path
+) -> None:
+    files = [disk.open(str(tmp_path / str(number))) for number in range(20)]
+    for number, file in enumerate(files):
+        file.append([b"%d" % number])
+    assert len(disk._open) == 20, "unsynced files stay open"
+    await disk.sync_all(files, [str(tmp_path)])
+    for number, file in enumerate(files):
+        assert file.read(0, 9) == b"%d" % number
+    for number in range(20, 60):
+        other = disk.open(str(tmp_path / str(number)))
+        other.append([b"x"])
+        other.sync()
+    assert len(disk._open) <= 5
+    for file in files:
+        file.close()
+    assert files[7].read(0, 9) == b"7"
+
+
+async def test_a_pinned_file_stays_open(disk: RealDisk, tmp_path: Path) -> None:
+    file = disk.open(str(tmp_path / "pinned"))
+    file.append([b"x"])
+    file.sync()
+    with file.pinned() as descriptor:
+        for number in range(30):
+            other = disk.open(str(tmp_path / str(number)))
+            other.append([b"y"])
+            other.sync()
+        assert os.pread(descriptor, 1, 0) == b"x"
+    assert len(disk._open) <= 5
+
+
+async def test_what_was_just_written_is_cached(disk: RealDisk, tmp_path: Path) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"x" * 20_000])
+    assert file.is_cached(0, 20_000)
+    assert file.is_cached(30_000, 5)
+    assert file.read_cached(19_999, 50) == b"x"
+
+
+async def test_what_is_not_cached_is_said_to_be_cold_and_can_be_warmed(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"x" * 100_000])
+
+    def not_here(*_: object) -> int:
+        raise BlockingIOError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "preadv", not_here)
+        assert not file.is_cached(0, 10)
+        with pytest.raises(Cold) as cold:
+            file.read_cached(5, 10)
+        assert (cold.value.file, cold.value.position, cold.value.length) == (file, 5, 10)
+    await disk.warm(file, 0, 100_000)
+    assert file.read_cached(0, 3) == b"xxx"
+
+
+async def test_a_file_system_that_cannot_tell_is_read_plainly(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"abc"])
+    plain = os.preadv
+
+    def unsupported(descriptor: int, buffers: Sequence[bytearray], at: int, flags: int = 0) -> int:
+        if flags:
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+        return plain(descriptor, buffers, at)
+
+    monkeypatch.setattr(os, "preadv", unsupported)
+    assert file.read_cached(0, 3) == b"abc"
+
+
+async def test_a_whole_file_is_replaced_in_one_step(disk: RealDisk, tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    disk.write_whole(path, b"old")
+    disk.write_whole(path, b"new")
+    assert disk.read_whole(path) == b"new"
+    assert disk.list(str(tmp_path)) == ["a"]
+    assert disk.list(str(tmp_path / "missing")) == ()
+
+
+async def test_a_renamed_files_handle_follows(disk: RealDisk, tmp_path: Path) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"x"])
+    file.rename(str(tmp_path / "b"))
+    file.close()
+    assert (file.read(0, 1), file.path) == (b"x", str(tmp_path / "b"))
+
+
+async def test_a_lock_is_held_by_one(disk: RealDisk, tmp_path: Path) -> None:
+    release = disk.lock(str(tmp_path / ".lock"))
+    with pytest.raises(Unusable, match="in use by another broker"):
+        disk.lock(str(tmp_path / ".lock"))
+    release()
+    disk.lock(str(tmp_path / ".lock"))()
+
+
+@pytest.mark.parametrize("count", [1, 5, real_disk.SYNCFS_FROM_FILES + 5])
+async def test_a_round_of_syncing_covers_files_and_folders(
+    disk: RealDisk, tmp_path: Path, count: int
+) -> None:
+    files = [disk.open(str(tmp_path / str(number))) for number in range(count)]
+    for file in files:
+        file.append([b"x"])
+    await disk.sync_all(files, [str(tmp_path)])
+    assert not any(file.unsynced for file in files)
+
+
+async def test_without_syncfs_each_file_is_synced(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(linux, "has_syncfs", lambda: False)
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    files = [disk.open(str(tmp_path / str(number))) for number in range(100)]
+    for file in files:
+        file.append([b"x"])
+    await disk.sync_all(files, [])
+    assert len(set(synced)) == 100
+
+
+@pytest.mark.parametrize("count", [2, real_disk.SYNCFS_FROM_FILES + 5])
+async def test_an_error_of_syncing_reaches_the_caller(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(errno.EIO, "broken disk")
+
+    monkeypatch.setattr(os, "fdatasync", broken)
+    monkeypatch.setattr(linux, "sync_filesystems", broken)
+    files = [disk.open(str(tmp_path / str(number))) for number in range(count)]
+    for file in files:
+        file.append([b"x"])
+    with pytest.raises(OSError, match="broken disk"):
+        await disk.sync_all(files, [])
+
+
+async def test_writeback_begins_and_work_is_done_off_the_loop(
+    disk: RealDisk, tmp_path: Path
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"x" * 10_000])
+    disk.start_writeback(file, 0, 10_000)
+    assert await disk.offload(lambda: 6 * 7) == 42
+    await asyncio.sleep(0)
+    assert disk.free_bytes(str(tmp_path)) > 0
+
+
+async def test_folders_come_and_go(disk: RealDisk, tmp_path: Path) -> None:
+    disk.make_folder(str(tmp_path / "x/y"))
+    disk.make_folder(str(tmp_path / "x/y"))
+    (tmp_path / "x/y/z").write_text("z")
+    disk.remove(str(tmp_path / "x/missing"))
+    disk.remove_folder(str(tmp_path / "x"))
+    disk.remove_folder(str(tmp_path / "x"))
+    assert not disk.exists(str(tmp_path / "x"))

@@ -235,6 +235,15 @@ class TopicConfig:
         return "delete" in self.cleanup_policy
 
     @property
+    def keeps_batches(self) -> bool:
+        """Whether every batch is stored as it came, unseen: the usual case, and quick to tell."""
+        return (
+            self.compression_type == "producer"
+            and self.record_validation == "batch"
+            and self.cleanup_policy == ("delete",)
+        )
+
+    @property
     def looks_inside(self) -> bool:
         """Whether produced batches are decompressed and checked record by record."""
         return self.record_validation == "full" or self.compacts

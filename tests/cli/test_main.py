@@ -53,6 +53,8 @@ def test_without_a_broker_one_line_says_how_to_start_one(
         (("produce", "t", "--key", "k", "--key-separator", ":"), "give one of them"),
         (("produce", "t", "--json", "--key", "k"), "the key is in the JSON object"),
         (("produce", "t", "x", "--file", "f"), "not both"),
+        (("produce", "t", "--key-separator", ""), "must not be empty"),
+        (("consume", "t", "--from", "9" * 30), "is none of beginning, end"),
         (("serve", "--node-id", "one"), "node.id: 'one' is not a number"),
         (("serve", "--set", "log.levl=info"), "did you mean log.level?"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from penstock.cli.produce_input import Form, Input, lines_of
 from penstock.errors import Unusable
 
-JSON = Form(True, None, None, {}, None)
+JSON = Form(True, None, None, [], None)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,7 @@ def test_a_json_object_says_what_the_record_is(line: bytes, record: Input) -> No
         (b"{}", "no value; null is one"),
         (b'{"value": "v", "vlaue": "v"}', "no such field: vlaue"),
         (b'{"value": "v", "partition": "1"}', "partition must be a whole number"),
+        (b'{"value": "v", "timestamp": 9223372036854775807}', "timestamp must not be more"),
         (b'{"value": "v", "headers": ["a"]}', "headers must be an object"),
         (b'{"value_base64": "?"}', "line 7 is not a record in JSON"),
     ],
@@ -54,8 +55,8 @@ def test_empty_lines_between_json_objects_are_passed_over() -> None:
 
 
 def test_a_fixed_key_and_headers_go_with_every_line() -> None:
-    form = Form(False, "k", None, {"h": "1"}, 2)
-    assert form.read(b"v", 1) == Input(b"v", b"k", ((b"h", b"1"),), 2)
+    form = Form(False, "k", None, [("h", "1"), ("h", "2")], 2)
+    assert form.read(b"v", 1) == Input(b"v", b"k", ((b"h", b"1"), (b"h", b"2")), 2)
 
 
 def test_a_pipe_without_input_for_the_moment_says_so() -> None:

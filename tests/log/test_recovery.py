@@ -321,3 +321,17 @@ def test_a_swap_that_was_begun_is_completed(disk: RealDisk, folder: Path) -> Non
         assert not recovered.damage
         dropped = keep[-1].last_offset + 1
         assert [o for o, _ in all_values(recovered)] == [o for o in range(40) if o != dropped]
+
+
+def test_a_swap_whose_batches_were_not_renamed_yet_is_undone(
+    log: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    put(log, b"a")
+    log.close()
+    index = folder / "00000000000000000000.timeindex"
+    before = index.read_bytes()
+    Path(f"{index}.swap").write_bytes(b"of a compacted segment")
+    (folder / "00000000000000000000.log.cleaned").write_bytes(b"half")
+    assert all_values(opened(disk, str(folder))) == [(0, b"a")]
+    assert index.read_bytes() == before
+    assert not list(folder.glob("*.swap"))

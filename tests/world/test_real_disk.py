@@ -78,9 +78,12 @@ async def test_few_files_are_open_and_the_others_open_again_when_used(
     disk: RealDisk, tmp_path: Path
 ) -> None:
     files = [disk.open(str(tmp_path / str(number))) for number in range(20)]
-    for number, file in enumerate(files):
+    for number, file in enumerate(files[:7]):
         file.append([b"%d" % number])
-    assert len(disk._open) == 20, "unsynced files stay open"
+    assert len(disk._open) == 7, "unsynced files stay open"
+    for number, file in enumerate(files[7:], 7):
+        file.append([b"%d" % number])
+    assert len(disk._open) < 15, "unless there are far too many"
     await disk.sync_all(files, [str(tmp_path)])
     for number, file in enumerate(files):
         assert file.read(0, 9) == b"%d" % number
@@ -186,6 +189,19 @@ async def test_a_round_of_syncing_covers_files_and_folders(
     assert not any(file.unsynced for file in files)
 
 
+@pytest.mark.parametrize("count", [3, real_disk.SYNCFS_FROM_FILES + 5])
+async def test_what_was_removed_meanwhile_needs_no_sync(
+    disk: RealDisk, tmp_path: Path, count: int
+) -> None:
+    files = [disk.open(str(tmp_path / "gone" / str(number))) for number in range(count)]
+    disk.make_folder(str(tmp_path / "gone"))
+    for file in files:
+        file.append([b"x"])
+    files[0].close()
+    disk.remove_folder(str(tmp_path / "gone"))
+    await disk.sync_all(files, [str(tmp_path / "gone")])
+
+
 async def test_without_syncfs_each_file_is_synced(
     disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,7 +223,7 @@ async def test_an_error_of_syncing_reaches_the_caller(
         raise OSError(errno.EIO, "broken disk")
 
     monkeypatch.setattr(os, "fdatasync", broken)
-    monkeypatch.setattr(linux, "sync_filesystems", broken)
+    monkeypatch.setattr(linux, "syncfs", broken)
     files = [disk.open(str(tmp_path / str(number))) for number in range(count)]
     for file in files:
         file.append([b"x"])

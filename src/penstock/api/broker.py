@@ -76,6 +76,15 @@ class Broker:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}")
         return self._open(record, index)
 
+    def known_leader(self, topic: bytes, index: int, *, by_id: bool) -> Leader | None:
+        """A partition that was used before, by its topic's id or the bytes of its name."""
+        if by_id:
+            return self._by_id.get((topic, index))
+        try:
+            return self._by_name.get((topic.decode(), index))
+        except UnicodeDecodeError:
+            return None
+
     def leader_by_id(self, topic_id: bytes, index: int) -> Leader:
         found = self._by_id.get((topic_id, index))
         if found is not None:

@@ -76,6 +76,11 @@ class Commands(click.Group):
             ctx.exit(0)
         except (ClientError, Unusable, Refused, Malformed) as error:
             raise click.ClickException(str(error)) from None
+        except UnicodeEncodeError:
+            raise click.ClickException("what was given is not UTF-8 text; spell it so") from None
+        except OSError as error:
+            about = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{about}{error.strerror or error}") from None
 
 
 def leave_closed_pipe() -> None:

@@ -24,7 +24,7 @@ def cluster_options(command: F) -> F:
     command = click.option(
         "--timeout",
         "timeout_s",
-        type=click.FloatRange(min=0.1),
+        type=click.FloatRange(0.1, 86_400),
         default=30.0,
         show_default=True,
         metavar="SECONDS",
@@ -50,7 +50,7 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=lambda ctx, param, given: key_values(given),
+    callback=lambda ctx, param, given: dict(pairs(given)),
     help="A setting; may be given several times.",
 )
 
@@ -65,14 +65,14 @@ def connect(bootstrap: str, timeout_s: float) -> WireClient:
     return WireClient(bootstrap, client_id="penstock-cli", timeout_s=timeout_s)
 
 
-def key_values(given: tuple[str, ...]) -> dict[str, str]:
-    """KEY=VALUE, KEY=VALUE."""
-    found = {}
+def pairs(given: tuple[str, ...]) -> list[tuple[str, str]]:
+    """KEY=VALUE, KEY=VALUE; a key may come twice."""
+    found = []
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise click.BadParameter(f"{item!r} is not KEY=VALUE")
-        found[key.strip()] = value
+        found.append((key.strip(), value))
     return found
 
 

@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
 
+OFFSET_MAX = (1 << 63) - 1
 FIRST_TIMESTAMP_MS = 1_000_000_000_000
 """A bare number from here on is a time (2001 and later, in ms); smaller ones are offsets."""
 
@@ -38,7 +39,7 @@ class PositionType(click.ParamType[Position]):
             return value
         if value in WORDS:
             return WORDS[value]
-        if value.isdecimal():
+        if value.isdecimal() and int(value) <= OFFSET_MAX:
             number = int(value)
             if number >= FIRST_TIMESTAMP_MS:
                 return Position(timestamp_ms=number)
@@ -54,7 +55,7 @@ class PositionType(click.ParamType[Position]):
             )
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        return Position(timestamp_ms=round(moment.timestamp() * 1000))
+        return Position(timestamp_ms=max(0, round(moment.timestamp() * 1000)))
 
 
 def locate(

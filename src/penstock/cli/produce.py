@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import cluster_options, connect, key_values, topic_argument
+from penstock.cli.options import cluster_options, connect, pairs, topic_argument
 from penstock.cli.output import counted, emit_json, size_text
+from penstock.errors import Unusable
 
 if TYPE_CHECKING:
     from penstock.cli.produce_input import Input
@@ -105,13 +107,15 @@ def command(
 
     if idempotent and acks != "all":
         raise click.UsageError("--idempotent needs --acks all")
+    if key_separator == "":
+        raise click.UsageError("--key-separator must not be empty")
     if key is not None and key_separator is not None:
         raise click.UsageError("--key and --key-separator: give one of them")
     if as_json and (key is not None or key_separator is not None):
         raise click.UsageError("--json: the key is in the JSON object")
     if values and path:
         raise click.UsageError("give values or --file, not both")
-    form = Form(as_json, key, key_separator, key_values(headers), partition)
+    form = Form(as_json, key, key_separator, pairs(headers), partition)
     tally = Tally()
     with connect(bootstrap, timeout_s) as client:
         producer = Producer(
@@ -123,23 +127,28 @@ def command(
             on_delivery=tally.add,
         )
         try:
-            _send_all(producer, inputs(form, values, path), rate, tally)
+            typing = not values and not path and sys.stdin.isatty()
+            _send_all(producer, inputs(form, values, path), rate, tally, typing)
         except KeyboardInterrupt:
             sent = counted(tally.records, "record")
-            raise click.ClickException(f"stopped after {sent}") from None
+            raise click.ClickException(f"stopped with {sent} acknowledged") from None
     tally.emit(topic, as_json)
 
 
 def _send_all(
-    producer: Producer, source: Iterator[Input | None], rate: float | None, tally: Tally
+    producer: Producer,
+    source: Iterator[Input | None],
+    rate: float | None,
+    tally: Tally,
+    typing: bool,
 ) -> None:
     """None in the source is a moment without input: what was gathered goes out then."""
     from penstock.cli.progress import Progress  # noqa: PLC0415
 
     taken = 0
     begun_s = time.monotonic()
-    with Progress("sent") as progress:
-        for item in source:
+    with Progress("sent", typing=typing) as progress:
+        for item in _until_wrong(source, producer, tally):
             if item is None:
                 producer.flush()
                 continue
@@ -149,6 +158,19 @@ def _send_all(
             if rate:
                 _keep_to(rate, taken, begun_s, producer)
         producer.flush()
+
+
+def _until_wrong(
+    source: Iterator[Input | None], producer: Producer, tally: Tally
+) -> Iterator[Input | None]:
+    """What comes before a line that is no record is sent, and said to be."""
+    try:
+        yield from source
+    except Unusable as error:
+        producer.flush()
+        if not tally.records:
+            raise
+        raise Unusable(f"{error}; before it, {counted(tally.records, 'record')} went out") from None
 
 
 def _keep_to(rate: float, taken: int, begun_s: float, producer: Producer) -> None:

@@ -15,6 +15,7 @@ from penstock.errors import Unusable
 
 _CHUNK_BYTES = 1 << 18
 LINE_BYTES_MAX = 64 << 20
+_NUMBER_MAX = 0x3FFF_FFFF_FFFF_FFFF
 
 _FIELDS = frozenset(
     {"key", "key_base64", "value", "value_base64", "headers", "partition", "timestamp"}
@@ -44,13 +45,13 @@ class Form:
         as_json: bool,
         key: str | None,
         key_separator: str | None,
-        headers: dict[str, str],
+        headers: list[tuple[str, str]],
         partition: int | None,
     ) -> None:
         self._as_json = as_json
-        self._key = None if key is None else key.encode()
-        self._separator = None if key_separator is None else key_separator.encode()
-        self._headers = tuple((name.encode(), value.encode()) for name, value in headers.items())
+        self._key = None if key is None else _given(key)
+        self._separator = None if key_separator is None else _given(key_separator)
+        self._headers = tuple((_given(name), _given(value)) for name, value in headers)
         self._partition = partition
 
     def read(self, line: bytes, number: int) -> Input | None:
@@ -84,16 +85,19 @@ class Form:
 
 def inputs(form: Form, values: tuple[str, ...], path: str | None) -> Iterator[Input | None]:
     """Every record to send; None wherever the source has nothing to give for the moment."""
-    for number, line in enumerate(_lines(values, path), 1):
+    number = 0
+    for line in _lines(values, path):
         if line is None:
             yield None
-        elif record := form.read(line, number):
+            continue
+        number += 1
+        if record := form.read(line, number):
             yield record
 
 
 def _lines(values: tuple[str, ...], path: str | None) -> Iterator[bytes | None]:
     if values:
-        yield from (value.encode(errors="surrogateescape") for value in values)
+        yield from map(_given, values)
     elif path:
         try:
             with open(path, "rb") as file:
@@ -127,6 +131,11 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes | None]:
         yield rest.removesuffix(b"\r")
 
 
+def _given(argument: str) -> bytes:
+    """The bytes that were typed, also where they are no text."""
+    return argument.encode(errors="surrogateescape")
+
+
 def _content(told: dict[str, Any], name: str) -> bytes | None:
     """A text as it is, anything else as JSON; `NAME_base64` is for bytes that are no text."""
     if (encoded := told.get(f"{name}_base64")) is not None:
@@ -154,4 +163,6 @@ def _number(told: dict[str, Any], name: str, default: int | None) -> int | None:
         return default
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ValueError(f"{name} must be a whole number, not {number!r}")
+    if number > _NUMBER_MAX:
+        raise ValueError(f"{name} must not be more than {_NUMBER_MAX}")
     return number

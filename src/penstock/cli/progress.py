@@ -17,11 +17,13 @@ _STEP_S = 0.1
 
 
 class Progress:
-    def __init__(self, verb: str) -> None:
+    def __init__(self, verb: str, *, typing: bool = False) -> None:
+        """Nothing moves under the hands of somebody who is `typing` the input."""
         self._verb = verb
         self._status: Status | None = None
         self._begun_s = time.monotonic()
-        self._next_s = self._begun_s + _QUIET_S if sys.stderr.isatty() else float("inf")
+        is_seen = sys.stderr.isatty() and not typing
+        self._next_s = self._begun_s + _QUIET_S if is_seen else float("inf")
 
     def __enter__(self) -> Self:
         return self

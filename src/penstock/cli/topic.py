@@ -17,6 +17,8 @@ from penstock.cli.output import counted, emit_json, emit_table
 from penstock.cli.positions import END, Position, PositionType
 from penstock.cli.topic_describe import describe
 
+PARTITIONS_MAX = 100_000
+
 
 @click.group("topic")
 def command() -> None:
@@ -29,7 +31,9 @@ command.add_command(describe)
 @command.command("create")
 @click.argument("name")
 @click.option(
-    "--partitions", type=click.IntRange(min=1), help="How many; else the broker's default."
+    "--partitions",
+    type=click.IntRange(1, PARTITIONS_MAX),
+    help="How many; else the broker's default.",
 )
 @click.option("--replication-factor", type=click.IntRange(1, 32767), help="Replicas of each.")
 @set_option
@@ -88,7 +92,9 @@ def list_topics(internal: bool, as_json: bool, bootstrap: str, timeout_s: float)
 
 @command.command("alter")
 @topic_argument
-@click.option("--partitions", type=click.IntRange(min=1), help="How many there shall be in all.")
+@click.option(
+    "--partitions", type=click.IntRange(1, PARTITIONS_MAX), help="How many there shall be in all."
+)
 @set_option
 @click.option("--unset", multiple=True, metavar="KEY", help="Back to the default.")
 @json_option

@@ -51,6 +51,7 @@ def find_segments(log: PartitionLog) -> None:
 
 def prepare_active(segment: Segment) -> None:
     segment.load_indexes()
+    segment.written_back = segment.size
     if segment.size >= HEADER_SIZE:
         segment.first_timestamp = read_header(segment.file.read(0, HEADER_SIZE)).max_timestamp
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
-from penstock.log import loading, notes, reading, retention, timestamps, truncation
+from penstock.log import layout, loading, notes, reading, retention, timestamps, truncation
 from penstock.log.aborted_index import AbortedTxn, overlapping
 from penstock.log.damage import Damage
 from penstock.log.leader_epochs import LeaderEpochs
@@ -364,6 +364,9 @@ class PartitionLog:
         """A truncation in between makes the token worthless, and the next round does it again."""
         if token.generation == self._generation:
             self.synced_end = max(self.synced_end, token.end_offset)
+        for file in token.files:
+            if not file.path.endswith(layout.LOG):
+                file.close()  # indexes and notes are not written to again
 
     def flush_due(self, now_ms: int) -> bool:
         """Whether flush.messages or flush.ms ask for a sync, whatever acknowledgements do."""

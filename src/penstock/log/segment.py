@@ -68,7 +68,7 @@ class Segment:
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base
         self.has_aborted = False
-        """Whether transactions are known to have been aborted, so that there is an index of them."""
+        """Whether transactions were aborted in it, so that there is an index of them."""
         self.written_back = 0
         """Up to where the kernel has been asked to begin writing."""
         self.unsynced_indexes: list[File] = []
@@ -157,7 +157,8 @@ class Segment:
         if self.max_timestamp < 0 and self.times is None:
             file = self.disk.open(self.path(layout.TIME_INDEX))
             read = file.read if cold_ok else file.read_cached
-            times = TimeIndex.decode(read(file.size - TIME_ENTRY_SIZE, TIME_ENTRY_SIZE))
+            times = TimeIndex.decode(read(max(file.size - TIME_ENTRY_SIZE, 0), TIME_ENTRY_SIZE))
+            file.close()
             if times:
                 self.max_timestamp = times.timestamps[-1]
                 self.max_timestamp_offset = self.base + times.offsets[-1]
@@ -174,7 +175,9 @@ class Segment:
 
     def _read_index(self, kind: str, cold_ok: bool) -> bytes:
         file = self.disk.open(self.path(kind))
-        return file.read(0, file.size) if cold_ok else file.read_cached(0, file.size)
+        data = file.read(0, file.size) if cold_ok else file.read_cached(0, file.size)
+        file.close()
+        return data
 
     def rebuild(self, cache: IndexCache) -> OffsetIndex:
         """Make the indexes of a finished segment again, and keep them."""
@@ -231,6 +234,7 @@ class Segment:
         assert self.aborted is not None
         self.file.truncate(size)
         self.size = size
+        self.written_back = min(self.written_back, size)
         self.offsets.truncate(size)
         self.times.truncate(end_offset - self.base)
         self.aborted[:] = [entry for entry in self.aborted if entry.last_offset < end_offset]

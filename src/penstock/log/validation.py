@@ -31,19 +31,26 @@ def check_batch(batch: memoryview, config: TopicConfig, now_ms: int) -> BatchHea
     count = header.record_count
     if count < 1 or header.last_offset_delta != count - 1:
         raise _invalid(f"{count} records and a last offset delta of {header.last_offset_delta}")
-    if header.is_control:
-        raise _invalid("control batches are written by brokers only")
-    if header.codec > _LAST_CODEC:
-        raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {header.codec} is unknown")
-    if header.producer_id != NO_PRODUCER or header.is_transactional:
+    if header.attributes:
+        _check_attributes(header)
+    if header.producer_id != NO_PRODUCER:
         _check_producer(header)
-    if header.has_log_append_time:
-        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer cannot set the broker's append time")
     if config.message_timestamp_type == "CreateTime":
         check_time(header.max_timestamp, config, now_ms)
         if header.base_timestamp != header.max_timestamp:
             check_time(header.base_timestamp, config, now_ms)
     return header
+
+
+def _check_attributes(header: BatchHeader) -> None:
+    if header.is_control:
+        raise _invalid("control batches are written by brokers only")
+    if header.codec > _LAST_CODEC:
+        raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {header.codec} is unknown")
+    if header.has_log_append_time:
+        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer cannot set the broker's append time")
+    if header.is_transactional:
+        _check_producer(header)
 
 
 def _check_producer(header: BatchHeader) -> None:
@@ -74,6 +81,8 @@ def _invalid(reason: str) -> Refused:
 
 def is_heavy(header: BatchHeader, config: TopicConfig) -> bool:
     """Whether the batch must be looked into, off the loop, by `look_inside`."""
+    if config.keeps_batches:
+        return False
     return config.looks_inside or _wanted_codec(config) not in (None, header.codec)
 
 

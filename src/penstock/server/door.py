@@ -36,6 +36,7 @@ class Door:
         self._sessions: set[Session] = set()
         self._from: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: dict[Session, None] = {}
         self._full = False
 
     @property
@@ -71,6 +72,18 @@ class Door:
         """The loop itself holds tasks only weakly."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def send_soon(self, session: Session) -> None:
+        """Many answers become ready at once, when a sync ends: each connection sends its own
+        together."""
+        if not self._sending:
+            self.loop.call_soon(self._send_all)
+        self._sending[session] = None
+
+    def _send_all(self) -> None:
+        sessions, self._sending = self._sending, {}
+        for session in sessions:
+            session.send()
 
     def write_out(self) -> list[Leader]:
         """End a pass: everything appended goes to the log files. Returns what became committed.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.api.call import Call, Unanswerable
 from penstock.api.dispatch import read_call
+from penstock.api.handlers.k00_produce_single import produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.errors import Malformed
 from penstock.server.waits import Waiting
@@ -176,13 +177,17 @@ class Session:
         except OSError as error:
             self._disk_failed(error)
             return False
-        self._send()
+        self.send()
         for leader in moved:
             leader.announce()
         return not self._out and not self.closed
 
     def _take(self, frame: memoryview, now_ms: int) -> None:
         try:
+            answer = produce_single(self._door.broker, frame, now_ms)
+            if answer is not None:
+                self._put(answer)
+                return
             call = read_call(frame, self._connection.peer, now_ms)
             outcome = call.run(self._door.broker)
             if type(outcome) is call.answers and not self._slots:
@@ -196,6 +201,14 @@ class Session:
         except Exception:
             log.exception("a request from %s could not be handled", self.peer)
             self.close()
+
+    def _put(self, answer: bytes) -> None:
+        if not self._slots:
+            self._out.append(answer)
+            return
+        slot = Slot()
+        self._slots.append(slot)
+        self._fill(slot, [answer])
 
     def _carry_out(self, call: Call, outcome: Any) -> None:
         if outcome is NO_ANSWER:
@@ -228,7 +241,7 @@ class Session:
         except Unanswerable as error:
             self._expel(str(error))
             return
-        self._send()
+        self._door.send_soon(self)
 
     def _fill(self, slot: Slot, parts: list[Part]) -> None:
         """Answers leave in the order of their requests: an early one waits for those before it."""
@@ -270,7 +283,7 @@ class Session:
             self._wait(call, slot, result)
         elif not self.closed:
             self._fill(slot, call.encode(result))
-            self._send()
+            self.send()
 
     async def _unwind(self, call: Call, outcome: Any) -> Any:
         """Carry out what waits until there is an answer, or something that waits off the queue."""
@@ -289,7 +302,8 @@ class Session:
 
     # -- sending
 
-    def _send(self) -> None:
+    def send(self) -> None:
+        """As much of the answers that are ready as the client takes."""
         if not self._out or self.closed:
             return
         try:
@@ -306,7 +320,7 @@ class Session:
 
     def _writable(self) -> None:
         self._connection.on_writable(None)
-        self._send()
+        self.send()
 
     # -- the end
 

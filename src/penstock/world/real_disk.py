@@ -1,9 +1,9 @@
 """The real disk: files through the page cache, syncs and slow reads on threads.
 
 Handles are opened at the first use and closed again, those not used lately first, when there are
-too many. Two kinds stay open: files with unsynced data, since an error of writing them back is
-reported to the descriptor that was open at the time and might be lost with it; and files that a
-range is being sent from.
+too many. Two kinds stay open: files that a thread is at work on; and, while that leaves enough
+handles, files with unsynced data, since an error of writing them back is reported to the descriptor
+that was open at the time, and might be lost with it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import asyncio
 import errno
 import fcntl
 import os
+import resource
 import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count, islice
 from typing import TypeVar
 
@@ -30,6 +31,7 @@ MOST_PARTS = min(1024, os.sysconf("SC_IOV_MAX"))
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 WARM_CHUNK_BYTES = 1 << 20
 CANDIDATES = 32
+MOST_OPEN_FILES = 16_384
 SYNC_THREADS = 8
 WORK_THREADS = 4
 SYNCFS_FROM_FILES = 8
@@ -90,9 +92,11 @@ class RealFile:
     def unpin(self) -> None:
         self._pins -= 1
 
-    @property
-    def may_close(self) -> bool:
-        return not (self._pins or self.unsynced)
+    def may_close(self, crowded: bool) -> bool:
+        return not self._pins and (crowded or not self.unsynced)
+
+    def exists(self) -> bool:
+        return self._descriptor >= 0 or os.path.exists(self.path)
 
     def append(self, parts: Sequence[Buffer]) -> None:
         size = self.size
@@ -158,7 +162,7 @@ class RealFile:
         self.path = path
 
     def sync(self) -> None:
-        if self.size or os.path.exists(self.path):
+        if self.exists():
             with self.pinned() as descriptor:
                 os.fdatasync(descriptor)
             self.unsynced = False
@@ -200,8 +204,11 @@ def _write_all(descriptor: int, parts: Sequence[Buffer], position: int) -> int:
 class RealDisk:
     """Threads start with the first work for them; the event loop is the running one."""
 
-    def __init__(self, max_open_files: int = 4096) -> None:
-        self._max_open = max_open_files
+    def __init__(self, max_open_files: int | None = None) -> None:
+        """By default a quarter of the handles that the process may have: sockets need some too."""
+        soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._max_open = max_open_files or max(64, min(soft_limit // 4, MOST_OPEN_FILES))
+        self._filesystems: dict[int, int] = {}
         self._open: OrderedDict[int, RealFile] = OrderedDict()
         self._numbers = count()
         self._syncers = ThreadPoolExecutor(SYNC_THREADS, "sync")
@@ -210,6 +217,9 @@ class RealDisk:
     def close(self) -> None:
         self._syncers.shutdown()
         self._workers.shutdown()
+        for descriptor in self._filesystems.values():
+            os.close(descriptor)
+        self._filesystems.clear()
         for file in list(self._open.values()):
             file.release()
 
@@ -222,15 +232,16 @@ class RealDisk:
         self._open.pop(id(file), None)
 
     def _close_some(self) -> None:
-        """Those not used lately; where none may be closed there are more open for a while.
+        """Those not used lately; where none may be closed there are more open, up to twice as many.
 
         Those that were used go to the end of the queue: that is as good as ordering them at every
         use, and costs nothing then. A few are looked at each time, so that no open takes long.
         """
+        crowded = len(self._open) >= 2 * self._max_open
         for file in list(islice(self._open.values(), CANDIDATES)):
             if len(self._open) < self._max_open:
                 return
-            if file.may_close and not file.used:
+            if file.may_close(crowded) and not file.used:
                 file.release()
             else:
                 file.used = False
@@ -298,30 +309,44 @@ class RealDisk:
         return lambda: os.close(descriptor)
 
     def sync_all(self, files: Sequence[File], folders: Sequence[str]) -> Awaitable[None]:
-        """Files are pinned here, on the loop, so that threads only see open descriptors."""
+        """What has been removed meanwhile needs no sync. An error is fatal: it comes only once."""
         real = [file for file in files if isinstance(file, RealFile)]
-        descriptors = [file.pin() for file in real]
         for file in real:
             file.unsynced = False  # what is appended from now on is for the next round
-        return asyncio.ensure_future(self._sync_round(real, descriptors, list(folders)))
+        if len(real) + len(folders) >= SYNCFS_FROM_FILES and linux.has_syncfs():
+            paths = [*(file.path for file in real), *folders]
+            run = asyncio.get_running_loop().run_in_executor
+            return run(self._syncers, self._sync_filesystems, paths)
+        return asyncio.ensure_future(self._sync_each(real, folders))
 
-    async def _sync_round(
-        self, files: Sequence[RealFile], descriptors: Sequence[int], folders: Sequence[str]
-    ) -> None:
+    async def _sync_each(self, files: Sequence[RealFile], folders: Sequence[str]) -> None:
+        """Files are pinned here, on the loop, so that threads only see open descriptors."""
+        pinned = [file for file in files if file.exists()]
         run = asyncio.get_running_loop().run_in_executor
-        try:
-            if len(descriptors) + len(folders) >= SYNCFS_FROM_FILES and linux.has_syncfs():
-                await run(self._syncers, linux.sync_filesystems, descriptors, folders)
-                return
-            jobs = [run(self._syncers, os.fdatasync, descriptor) for descriptor in descriptors]
-            jobs += [run(self._syncers, self.sync_folder, folder) for folder in folders]
-            results = await asyncio.gather(*jobs, return_exceptions=True)
-            for result in results:
-                if isinstance(result, BaseException):
-                    raise result
-        finally:
-            for file in files:
-                file.unpin()
+        jobs = [run(self._syncers, os.fdatasync, file.pin()) for file in pinned]
+        jobs += [run(self._syncers, self._sync_folder_if_there, folder) for folder in folders]
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        for file in pinned:
+            file.unpin()
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    def _sync_folder_if_there(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            self.sync_folder(path)
+
+    def _sync_filesystems(self, paths: Sequence[str]) -> None:
+        """On a thread. One descriptor per file system stays open, so that no error passes unseen
+        because somebody else was told of it."""
+        devices: dict[int, str] = {}
+        for path in paths:
+            with suppress(FileNotFoundError):
+                devices[os.stat(path).st_dev] = path
+        for device, path in devices.items():
+            if device not in self._filesystems:
+                self._filesystems[device] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            linux.syncfs(self._filesystems[device])
 
     async def warm(self, file: File, position: int, length: int) -> None:
         assert isinstance(file, RealFile)

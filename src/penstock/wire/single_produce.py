@@ -1,0 +1,132 @@
+"""The commonest request, read and answered without building messages: one batch for one partition.
+
+Everything else, and everything odd about this one, is left to the generated messages. What is read
+here is only what they would have read, byte for byte the same; the tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import NamedTuple
+
+PRODUCE = 0
+LOWEST, FLEXIBLE_SINCE, TOPIC_IDS_SINCE, HIGHEST = 3, 9, 13, 13
+ACKS_LEADER = 1
+ONE_BYTE_MAX = 0x7F
+UUID_BYTES = 16
+
+_HEADER = Struct(">hhih")
+_CLASSIC_START = Struct(">hhiih")
+"""Transactional id (null), acks, timeout, one topic, the length of its name."""
+_CLASSIC_PARTITION = Struct(">iii")
+"""One partition, its index, the length of its batch."""
+_FLEXIBLE_START = Struct(">BBhiB")
+"""No tags in the header, transactional id (null), acks, timeout, one topic."""
+_FLEXIBLE_PARTITION = Struct(">Bi")
+
+_LENGTH_AND_ID = Struct(">ii")
+_ANSWER_V9 = Struct(">BihqqqHBBiB")
+"""One partition: index, no error, offsets; no record errors, no message; tags; throttle time."""
+_ANSWER_V8 = Struct(">iihqqqihi")
+_ANSWER_V5 = Struct(">iihqqqi")
+_ANSWER_V3 = Struct(">iihqqi")
+
+
+class SingleProduce(NamedTuple):
+    """A Produce request with acks=1, no transaction, one topic and one partition."""
+
+    version: int
+    correlation_id: int
+    topic: bytes
+    """The name, as UTF-8; from version 13 on the id."""
+    index: int
+    batch: memoryview
+
+
+def read_single(frame: memoryview) -> SingleProduce | None:
+    """None for any other request, whole or broken."""
+    try:
+        key, version, correlation_id, client_bytes = _HEADER.unpack_from(frame)
+        if key != PRODUCE or not LOWEST <= version <= HIGHEST:
+            return None
+        at = _HEADER.size + (client_bytes if client_bytes > 0 else 0)
+        if version >= FLEXIBLE_SINCE:
+            return _read_flexible(frame, at, version, correlation_id)
+        return _read_classic(frame, at, version, correlation_id)
+    except (error, IndexError):
+        return None
+
+
+def _read_flexible(
+    frame: memoryview, at: int, version: int, correlation_id: int
+) -> SingleProduce | None:
+    tags, transaction, acks, _, topics = _FLEXIBLE_START.unpack_from(frame, at)
+    if tags or transaction or acks != ACKS_LEADER or topics != 2:
+        return None
+    at += _FLEXIBLE_START.size
+    if version >= TOPIC_IDS_SINCE:
+        end = at + UUID_BYTES
+    else:
+        length = frame[at]
+        if not 1 <= length <= ONE_BYTE_MAX:
+            return None
+        at += 1
+        end = at + length - 1
+    topic = bytes(frame[at:end])
+    partitions, index = _FLEXIBLE_PARTITION.unpack_from(frame, end)
+    size, at = _uvarint(frame, end + 5)
+    end = at + size - 1
+    if partitions != 2 or size < 1 or frame[end:] != b"\0\0\0":
+        return None
+    return SingleProduce(version, correlation_id, topic, index, frame[at:end])
+
+
+def _uvarint(frame: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = frame[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 28:
+            raise IndexError
+
+
+def _read_classic(
+    frame: memoryview, at: int, version: int, correlation_id: int
+) -> SingleProduce | None:
+    no_transaction, acks, _, topics, length = _CLASSIC_START.unpack_from(frame, at)
+    if no_transaction != -1 or acks != ACKS_LEADER or topics != 1 or length < 0:
+        return None
+    at += _CLASSIC_START.size
+    end = at + length
+    topic = bytes(frame[at:end])
+    partitions, index, size = _CLASSIC_PARTITION.unpack_from(frame, end)
+    at = end + _CLASSIC_PARTITION.size
+    if partitions != 1 or size < 0 or at + size != len(frame):
+        return None
+    return SingleProduce(version, correlation_id, topic, index, frame[at:])
+
+
+def answer_single(
+    asked: SingleProduce, base_offset: int, append_time_ms: int, log_start: int
+) -> bytes:
+    """The answer to an append that went well, with its length before it."""
+    version, correlation_id, topic, index, _ = asked
+    if version >= FLEXIBLE_SINCE:
+        tail = _ANSWER_V9.pack(
+            2, index, 0, base_offset, append_time_ms, log_start, 0x100, 0, 0, 0, 0
+        )
+        name = topic if version >= TOPIC_IDS_SINCE else b"%c%b" % (len(topic) + 1, topic)
+        body = b"\0\2%b%b" % (name, tail)
+    else:
+        if version >= 8:
+            tail = _ANSWER_V8.pack(1, index, 0, base_offset, append_time_ms, log_start, 0, -1, 0)
+        elif version >= 5:
+            tail = _ANSWER_V5.pack(1, index, 0, base_offset, append_time_ms, log_start, 0)
+        else:
+            tail = _ANSWER_V3.pack(1, index, 0, base_offset, append_time_ms, 0)
+        body = b"\0\0\0\1%b%b%b" % (len(topic).to_bytes(2, "big"), topic, tail)
+    return b"%b%b" % (_LENGTH_AND_ID.pack(len(body) + 4, correlation_id), body)

@@ -29,10 +29,17 @@ class LogDir:
             self._recovery_points = self._read_offsets(layout.RECOVERY_POINTS_FILE)
             self._log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
             self._high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
+            self._cleaned = self._read_offsets(layout.CLEANED_FILE)
             self.was_clean, self.stopped_at_epoch = self._take_clean_stop()
         except BaseException:
             self._release()
             raise
+        self._offsets = {
+            layout.LOG_STARTS_FILE: self._log_starts,
+            layout.HIGH_WATERMARKS_FILE: self._high_watermarks,
+            layout.CLEANED_FILE: self._cleaned,
+            layout.RECOVERY_POINTS_FILE: self._recovery_points,
+        }
         self.logs: dict[Partition, PartitionLog] = {}
         self.indexes = IndexCache()
         names = disk.list(path)
@@ -132,6 +139,7 @@ class LogDir:
         log.start_offset = self._log_starts.get(key, 0)
         log.recovery_point = self._recovery_points.get(key, 0)
         log.high_watermark = self._high_watermarks.get(key, 0)
+        log.cleaned_to = self._cleaned.get(key, 0)
         end = max(log.recovery_point, log.start_offset)
         log.end_offset = log.written_end = log.synced_end = end
         if not self.was_clean:
@@ -168,7 +176,7 @@ class LogDir:
         if log is None:
             return None
         self._unrecovered.discard((topic, index))
-        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
+        for offsets in self._offsets.values():
             offsets.pop((topic, index), None)
         if not self.disk.exists(log.folder):
             return None
@@ -202,6 +210,7 @@ class LogDir:
                 self._recovery_points[key] = log.recovery_point = log.synced_end
                 self._log_starts[key] = log.start_offset
                 self._high_watermarks[key] = log.high_watermark
+                self._cleaned[key] = min(log.cleaned_to, log.synced_end)
         files = [found for log in self.logs.values() if (found := notes.epochs_to_write(log))]
         news = self._changed_offsets()
         if not (files or news):
@@ -211,13 +220,10 @@ class LogDir:
 
     def _changed_offsets(self) -> dict[str, dict[Partition, int]]:
         """By file; recovery points last, since what they promise must have been noted before."""
-        current = {
-            layout.LOG_STARTS_FILE: self._log_starts,
-            layout.HIGH_WATERMARKS_FILE: self._high_watermarks,
-            layout.RECOVERY_POINTS_FILE: self._recovery_points,
-        }
         news = {
-            n: dict(offsets) for n, offsets in current.items() if self._written.get(n) != offsets
+            name: dict(offsets)
+            for name, offsets in self._offsets.items()
+            if self._written.get(name) != offsets
         }
         self._written |= news
         return news

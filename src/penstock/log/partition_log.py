@@ -55,6 +55,7 @@ class PartitionLog:
         "_generation",
         "_on_lowered",
         "active",
+        "cleaned_to",
         "config",
         "damage",
         "disk",
@@ -99,6 +100,8 @@ class PartitionLog:
         """Set by the broker, to be noted in checkpoints; nothing here depends on it."""
         self.recovery_point = 0
         """Up to where the last checkpoint says that the log is synced."""
+        self.cleaned_to = 0
+        """Up to where the log is compacted."""
         self.segments: list[Segment] = []
         self.active: Segment | None = None
         self.is_open = False
@@ -379,6 +382,7 @@ class PartitionLog:
         """The log ends lower now than it did: no sync that is under way counts any more."""
         self._generation += 1
         self.synced_end = min(self.synced_end, offset)
+        self.cleaned_to = min(self.cleaned_to, offset)
         self.marks.clear()
         if offset < self.recovery_point:
             self.recovery_point = offset

@@ -21,6 +21,9 @@ try:
 except ImportError:  # the standard loop does it too, at a higher cost
     uvloop = None
 
+GC_THRESHOLDS = (50_000, 20, 50)
+"""Requests make many short-lived objects and hardly any cycles: looking for those can wait."""
+
 log = logging.getLogger(__name__)
 
 
@@ -56,6 +59,7 @@ async def _serve(wanted: NodeSettings) -> int:
     # What is there now stays: the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
     ready = f"penstock ready: broker {wanted.broker.node_id} at {node.host}:{node.port}\n"
     sys.stdout.write(ready)
     sys.stdout.flush()

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.api.call import Call, Unanswerable
 from penstock.api.dispatch import read_call
-from penstock.api.handlers.k00_produce_single import produce_single
+from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.errors import Malformed
-from penstock.server.waits import Waiting
+from penstock.server.waits import Promise, Slot, Waiting
 from penstock.wire.frames import FrameReader
 from penstock.world.ports import Connection, FileRange, Part
 
@@ -33,16 +33,6 @@ IN_FLIGHT_MAX = 1000
 """Answers that may be outstanding on one connection before it is no longer read from."""
 PARTS_MAX = 1024
 """Answers are sent on before more than so many pieces of them have piled up in one pass."""
-
-
-class Slot:
-    """A place in the queue of answers; `parts` stays None until the answer is there."""
-
-    __slots__ = ("parts", "waiting")
-
-    def __init__(self) -> None:
-        self.parts: list[Part] | None = None
-        self.waiting: Waiting | None = None
 
 
 class Session:
@@ -184,9 +174,9 @@ class Session:
 
     def _take(self, frame: memoryview, now_ms: int) -> None:
         try:
-            answer = produce_single(self._door.broker, frame, now_ms)
-            if answer is not None:
-                self._put(answer)
+            short = produce_single(self._door.broker, frame, now_ms)
+            if short is not None:
+                self._put(short)
                 return
             call = read_call(frame, self._connection.peer, now_ms)
             outcome = call.run(self._door.broker)
@@ -202,13 +192,20 @@ class Session:
             log.exception("a request from %s could not be handled", self.peer)
             self.close()
 
-    def _put(self, answer: bytes) -> None:
-        if not self._slots:
+    def _put(self, answer: bytes | Pledge) -> None:
+        """An answer that is encoded already."""
+        if isinstance(answer, Pledge):
+            self._slots.append(Promise(self._door.loop, answer, self._keep_promise))
+        elif not self._slots:
             self._out.append(answer)
-            return
-        slot = Slot()
-        self._slots.append(slot)
-        self._fill(slot, [answer])
+        else:
+            slot = Slot()
+            self._slots.append(slot)
+            self._fill(slot, [answer])
+
+    def _keep_promise(self, promise: Promise, answer: bytes) -> None:
+        self._fill(promise, [answer])
+        self._door.send_soon(self)
 
     def _carry_out(self, call: Call, outcome: Any) -> None:
         if outcome is NO_ANSWER:
@@ -339,8 +336,7 @@ class Session:
             return
         self.closed = True
         for slot in self._slots:
-            if slot.waiting is not None:
-                slot.waiting.cancel()
+            slot.cancel()
         if self._task is not None:
             self._task.cancel()
         self._slots.clear()

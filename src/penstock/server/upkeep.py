@@ -1,4 +1,4 @@
-"""What a broker does beside serving: retention, checkpoints, idle connections, room on the disk.
+"""What a broker does beside serving: retention, compaction, checkpoints, idle connections, room.
 
 Each task runs in slices, so that none holds the loop for long.
 """
@@ -11,9 +11,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from penstock.api.broker import Broker
+from penstock.log.compaction import Compaction
+from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
 from penstock.server.syncer import Syncer
-from penstock.world.ports import Clock, Disk
+from penstock.world.ports import Clock, Disk, File
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,7 @@ class Upkeep:
         self._broker = broker
         self._door = door
         self._syncer = syncer
+        self._cleaner = Cleaner(clock, disk, broker, self._remove_replaced)
         self._tasks: list[asyncio.Task[None]] = []
         self._removals: set[asyncio.Task[None]] = set()
 
@@ -44,6 +47,7 @@ class Upkeep:
         self._every(FLUSH_CHECK_MS, self._flush_due)
         self._every(min(idle_ms, 10_000), self._close_idle)
         self._every(config.retention_check_interval_ms, self._drop_expired)
+        self._every(config.cleaner_backoff_ms, self._cleaner.run)
         self._every(config.checkpoint_interval_ms, self._checkpoint)
 
     async def stop(self) -> None:
@@ -112,17 +116,33 @@ class Upkeep:
         """Of topics that were deleted."""
         self._remove_later(paths, 0, self._disk.remove_folder)
 
+    def _remove_replaced(self, compaction: Compaction, delay_ms: int) -> None:
+        """Segments that compaction has put others in the place of."""
+        paths, files = compaction.dropped_paths, compaction.dropped_files
+        self._remove_later(paths, delay_ms, self._disk.remove, files)
+
     def _remove_later(
-        self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
+        self,
+        paths: Sequence[str],
+        delay_ms: int,
+        remove: Callable[[str], None],
+        files: Sequence[File] = (),
     ) -> None:
         if paths:
-            task = asyncio.create_task(self._remove(paths, delay_ms, remove))
+            task = asyncio.create_task(self._remove(paths, delay_ms, remove, files))
             self._removals.add(task)
             task.add_done_callback(self._removals.discard)
 
     async def _remove(
-        self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
+        self,
+        paths: Sequence[str],
+        delay_ms: int,
+        remove: Callable[[str], None],
+        files: Sequence[File],
     ) -> None:
+        """Open files are closed first, or their room on the disk would not be given back."""
         await asyncio.sleep(delay_ms / 1000)
+        for file in files:
+            file.close()
         for path in paths:
             await self._disk.offload(partial(remove, path))

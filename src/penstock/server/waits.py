@@ -1,4 +1,4 @@
-"""An answer that waits: woken by what it waits for, or by its deadline, never by a timer loop."""
+"""Answers that wait: woken by what they wait for, or by their deadline, never by a timer loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,57 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from penstock.api.handlers.k00_produce_single import Pledge
 from penstock.api.outcome import Later
+from penstock.world.ports import Part
+
+
+class Slot:
+    """A place in a session's queue of answers; `parts` stays None until the answer is there."""
+
+    __slots__ = ("parts", "waiting")
+
+    def __init__(self) -> None:
+        self.parts: list[Part] | None = None
+        self.waiting: Waiting | None = None
+
+    def cancel(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+
+
+class Promise(Slot):
+    """A place that is taken by an answer made beforehand, to be given when it has come true."""
+
+    __slots__ = ("_give", "_pledge", "_timer")
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pledge: Pledge,
+        give: Callable[[Promise, bytes], None],
+    ) -> None:
+        self.parts = self.waiting = None
+        self._pledge = pledge
+        self._give: Callable[[Promise, bytes], None] | None = give
+        self._timer = loop.call_later(pledge.timeout_ms / 1000, self._look, True)
+        pledge.leader.committed.watch(pledge.end, self)
+
+    def __call__(self) -> None:
+        self._look(False)
+
+    def _look(self, time_is_up: bool) -> None:
+        if self._give is None:
+            return
+        answer = self._pledge.outcome(time_is_up)
+        if answer is not None:
+            give = self._give
+            self.cancel()
+            give(self, answer)
+
+    def cancel(self) -> None:
+        self._give = None
+        self._timer.cancel()
 
 
 class Waiting:

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 PRODUCE = 0
 LOWEST, FLEXIBLE_SINCE, TOPIC_IDS_SINCE, HIGHEST = 3, 9, 13, 13
-ACKS_LEADER = 1
+ACKS_LEADER, ACKS_ALL = 1, -1
+ACKS_ANSWERED = (ACKS_LEADER, ACKS_ALL)
+NO_TAGS = b"\0\0\0"
 ONE_BYTE_MAX = 0x7F
 UUID_BYTES = 16
 
@@ -25,6 +27,9 @@ _FLEXIBLE_START = Struct(">BBhiB")
 _FLEXIBLE_PARTITION = Struct(">Bi")
 
 _LENGTH_AND_ID = Struct(">ii")
+_CODE = Struct(">h")
+_CODE_AT = {True: 5, False: 8}
+"""Behind the number of partitions, which is one byte in flexible versions, and the index."""
 _ANSWER_V9 = Struct(">BihqqqHBBiB")
 """One partition: index, no error, offsets; no record errors, no message; tags; throttle time."""
 _ANSWER_V8 = Struct(">iihqqqihi")
@@ -33,13 +38,15 @@ _ANSWER_V3 = Struct(">iihqqi")
 
 
 class SingleProduce(NamedTuple):
-    """A Produce request with acks=1, no transaction, one topic and one partition."""
+    """A Produce request that wants an answer, without a transaction, for one partition."""
 
+    acks: int
+    timeout_ms: int
     version: int
     correlation_id: int
     topic: bytes
     """The name, as UTF-8; from version 13 on the id."""
-    index: int
+    partition: int
     batch: memoryview
 
 
@@ -60,8 +67,8 @@ def read_single(frame: memoryview) -> SingleProduce | None:
 def _read_flexible(
     frame: memoryview, at: int, version: int, correlation_id: int
 ) -> SingleProduce | None:
-    tags, transaction, acks, _, topics = _FLEXIBLE_START.unpack_from(frame, at)
-    if tags or transaction or acks != ACKS_LEADER or topics != 2:
+    tags, transaction, acks, timeout_ms, topics = _FLEXIBLE_START.unpack_from(frame, at)
+    if tags or transaction or acks not in ACKS_ANSWERED or topics != 2:
         return None
     at += _FLEXIBLE_START.size
     if version >= TOPIC_IDS_SINCE:
@@ -73,12 +80,13 @@ def _read_flexible(
         at += 1
         end = at + length - 1
     topic = bytes(frame[at:end])
-    partitions, index = _FLEXIBLE_PARTITION.unpack_from(frame, end)
+    partitions, partition = _FLEXIBLE_PARTITION.unpack_from(frame, end)
     size, at = _uvarint(frame, end + 5)
     end = at + size - 1
-    if partitions != 2 or size < 1 or frame[end:] != b"\0\0\0":
+    if partitions != 2 or size < 1 or bytes(frame[end:]) != NO_TAGS:
         return None
-    return SingleProduce(version, correlation_id, topic, index, frame[at:end])
+    batch = frame[at:end]
+    return SingleProduce(acks, timeout_ms, version, correlation_id, topic, partition, batch)
 
 
 def _uvarint(frame: memoryview, at: int) -> tuple[int, int]:
@@ -97,36 +105,51 @@ def _uvarint(frame: memoryview, at: int) -> tuple[int, int]:
 def _read_classic(
     frame: memoryview, at: int, version: int, correlation_id: int
 ) -> SingleProduce | None:
-    no_transaction, acks, _, topics, length = _CLASSIC_START.unpack_from(frame, at)
-    if no_transaction != -1 or acks != ACKS_LEADER or topics != 1 or length < 0:
+    no_transaction, acks, timeout_ms, topics, length = _CLASSIC_START.unpack_from(frame, at)
+    if no_transaction != -1 or acks not in ACKS_ANSWERED or topics != 1 or length < 0:
         return None
     at += _CLASSIC_START.size
     end = at + length
     topic = bytes(frame[at:end])
-    partitions, index, size = _CLASSIC_PARTITION.unpack_from(frame, end)
+    partitions, partition, size = _CLASSIC_PARTITION.unpack_from(frame, end)
     at = end + _CLASSIC_PARTITION.size
     if partitions != 1 or size < 0 or at + size != len(frame):
         return None
-    return SingleProduce(version, correlation_id, topic, index, frame[at:])
+    batch = frame[at:]
+    return SingleProduce(acks, timeout_ms, version, correlation_id, topic, partition, batch)
 
 
 def answer_single(
-    asked: SingleProduce, base_offset: int, append_time_ms: int, log_start: int
+    asked: SingleProduce, offset: int, time_ms: int, start: int, code: int = 0
 ) -> bytes:
-    """The answer to an append that went well, with its length before it."""
-    version, correlation_id, topic, index, _ = asked
+    """The answer to one request, with its length before it."""
+    _, _, version, correlation_id, topic, partition, _ = asked
     if version >= FLEXIBLE_SINCE:
-        tail = _ANSWER_V9.pack(
-            2, index, 0, base_offset, append_time_ms, log_start, 0x100, 0, 0, 0, 0
-        )
+        tail = _ANSWER_V9.pack(2, partition, code, offset, time_ms, start, 0x100, 0, 0, 0, 0)
         name = topic if version >= TOPIC_IDS_SINCE else b"%c%b" % (len(topic) + 1, topic)
         body = b"\0\2%b%b" % (name, tail)
     else:
         if version >= 8:
-            tail = _ANSWER_V8.pack(1, index, 0, base_offset, append_time_ms, log_start, 0, -1, 0)
+            tail = _ANSWER_V8.pack(1, partition, code, offset, time_ms, start, 0, -1, 0)
         elif version >= 5:
-            tail = _ANSWER_V5.pack(1, index, 0, base_offset, append_time_ms, log_start, 0)
+            tail = _ANSWER_V5.pack(1, partition, code, offset, time_ms, start, 0)
         else:
-            tail = _ANSWER_V3.pack(1, index, 0, base_offset, append_time_ms, 0)
+            tail = _ANSWER_V3.pack(1, partition, code, offset, time_ms, 0)
         body = b"\0\0\0\1%b%b%b" % (len(topic).to_bytes(2, "big"), topic, tail)
     return b"%b%b" % (_LENGTH_AND_ID.pack(len(body) + 4, correlation_id), body)
+
+
+def with_error(answer: bytes, version: int, code: int) -> bytes:
+    """The same answer, but that the append did not end well after all."""
+    after_topic = len(answer) - _tail_bytes(version)
+    changed = bytearray(answer)
+    _CODE.pack_into(changed, after_topic + _CODE_AT[version >= FLEXIBLE_SINCE], code)
+    return bytes(changed)
+
+
+def _tail_bytes(version: int) -> int:
+    if version >= FLEXIBLE_SINCE:
+        return _ANSWER_V9.size
+    if version >= 8:
+        return _ANSWER_V8.size
+    return _ANSWER_V5.size if version >= 5 else _ANSWER_V3.size

@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from penstock.errors import Unusable
 from penstock.world import linux
+from penstock.world.kernel_sync import KernelSync
 from penstock.world.ports import Buffer, Cold, File
 
 T = TypeVar("T")
@@ -211,10 +212,15 @@ class RealDisk:
         self._filesystems: dict[int, int] = {}
         self._open: OrderedDict[int, RealFile] = OrderedDict()
         self._numbers = count()
+        self._kernel: KernelSync | None = None
+        self._kernel_tried = False
         self._syncers = ThreadPoolExecutor(SYNC_THREADS, "sync")
         self._workers = ThreadPoolExecutor(WORK_THREADS, "work")
 
     def close(self) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
         self._syncers.shutdown()
         self._workers.shutdown()
         for descriptor in self._filesystems.values():
@@ -323,7 +329,7 @@ class RealDisk:
         """Files are pinned here, on the loop, so that threads only see open descriptors."""
         pinned = [file for file in files if file.exists()]
         run = asyncio.get_running_loop().run_in_executor
-        jobs = [run(self._syncers, os.fdatasync, file.pin()) for file in pinned]
+        jobs = self._sync_jobs([file.pin() for file in pinned])
         jobs += [run(self._syncers, self._sync_folder_if_there, folder) for folder in folders]
         results = await asyncio.gather(*jobs, return_exceptions=True)
         for file in pinned:
@@ -331,6 +337,21 @@ class RealDisk:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
+
+    def _sync_jobs(self, descriptors: Sequence[int]) -> list[asyncio.Future[None]]:
+        """By the kernel's workers where it has some and they are free, else on threads."""
+        loop = asyncio.get_running_loop()
+        kernel = self._kernel_sync(loop)
+        if kernel is None or kernel.is_busy or not descriptors:
+            return [loop.run_in_executor(self._syncers, os.fdatasync, each) for each in descriptors]
+        return [kernel.sync(descriptors)]
+
+    def _kernel_sync(self, loop: asyncio.AbstractEventLoop) -> KernelSync | None:
+        if not self._kernel_tried:
+            self._kernel_tried = True
+            with suppress(OSError):
+                self._kernel = KernelSync(loop)
+        return self._kernel
 
     def _sync_folder_if_there(self, path: str) -> None:
         with suppress(FileNotFoundError):

@@ -89,6 +89,7 @@ def _check(
         _refuse(answer, refused)
     else:
         pieces.append(Piece(leader, batch, header, answer))
+        part.records = None  # or its memory would be held for as long as the answer waits
     return answer
 
 

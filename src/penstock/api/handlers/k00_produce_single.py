@@ -1,4 +1,4 @@
-"""Produce, the short way: acks=1, one batch for one partition that is known and stores it as it is.
+"""Produce, the short way: one batch for one partition that is known and stores it as it is.
 
 Half of what a small request costs is reading and building messages; this way there are none. What
 is not as usual, or wrong, is left to `k00_produce`, which has the words for it: nothing has been
@@ -7,30 +7,62 @@ done by then.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from penstock.api.broker import Broker
-from penstock.errors import Refused
+from penstock.errors import ErrorCode, Refused
 from penstock.log.validation import check_batch
-from penstock.wire.single_produce import TOPIC_IDS_SINCE, answer_single, read_single
+from penstock.replication.leader import Leader
+from penstock.wire.single_produce import (
+    ACKS_LEADER,
+    TOPIC_IDS_SINCE,
+    answer_single,
+    read_single,
+    with_error,
+)
 
 
-def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | None:
+class Pledge(NamedTuple):
+    """The answer to an append that is committed once the high watermark has reached its end."""
+
+    leader: Leader
+    end: int
+    answer: bytes
+    version: int
+    timeout_ms: int
+
+    def outcome(self, time_is_up: bool) -> bytes | None:
+        """What to answer now; None to wait on."""
+        leader = self.leader
+        if leader.high_watermark >= self.end:
+            return self.answer
+        if leader.deleted:
+            return with_error(self.answer, self.version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if time_is_up:
+            return with_error(self.answer, self.version, ErrorCode.REQUEST_TIMED_OUT)
+        return None
+
+
+def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | Pledge | None:
+    """The answer, now or once it is committed; None if it has to go the long way."""
     asked = read_single(frame)
     if asked is None or broker.disk_is_full:
         return None
-    version, _, topic, index, batch = asked
-    leader = broker.known_leader(topic, index, by_id=version >= TOPIC_IDS_SINCE)
-    if leader is None:
+    by_id = asked.version >= TOPIC_IDS_SINCE
+    leader = broker.known_leader(asked.topic, asked.partition, by_id=by_id)
+    if leader is None or not leader.log.config.keeps_batches:
         return None
-    log = leader.log
-    config = log.config
-    if not config.keeps_batches:
-        return None
+    log, batch = leader.log, asked.batch
     try:
-        header = check_batch(batch, config, now_ms)
+        header = check_batch(batch, log.config, now_ms)
         if header.is_transactional:
             return None
         done = log.append(batch, header, now_ms, leader.epoch)
     except Refused:
         return None
     broker.appended(leader)
-    return answer_single(asked, done.base_offset, done.append_time_ms, log.start_offset)
+    answer = answer_single(asked, done.base_offset, done.append_time_ms, log.start_offset)
+    end = done.last_offset + 1
+    if asked.acks == ACKS_LEADER or leader.high_watermark >= end:
+        return answer
+    return Pledge(leader, end, answer, asked.version, max(asked.timeout_ms, 0))

@@ -1,0 +1,83 @@
+"""Putting a compacted segment in the place of those it was made from, whatever happens meanwhile.
+
+    .cleaned: the new files are written and synced               a start removes them
+    .cleaned -> .swap, the batches last, and the folder synced   from here on a start goes on
+    the old files -> .deleted                                    a start removes them
+    .swap -> the files' own names, the batches last              done
+
+`leftovers.tidy` is the other half. Indexes are only ever a help: one that is lost is made again.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from penstock.log import layout
+from penstock.log.compaction_plan import Stretch
+from penstock.log.partition_log import PartitionLog
+from penstock.log.segment import Segment
+from penstock.world.ports import File
+
+
+def begin(log: PartitionLog, base: int) -> Segment:
+    """A segment to write to, in files that nobody reads yet."""
+    target = Segment(log.disk, log.folder, base, layout.CLEANED)
+    target.begin()
+    target.remove()  # what a pass that failed may have left
+    return target
+
+
+def complete(target: Segment) -> list[File]:
+    """All batches are in it; returns what is to be synced before `decide`."""
+    target.write_indexes()
+    files, target.unsynced_indexes = [target.file, *target.unsynced_indexes], []
+    return files
+
+
+def decide(log: PartitionLog, target: Segment, end: int) -> None:
+    """With the last rename the new segment stands for the old ones; sync the folder next.
+
+    Snapshots of producers within the stretch go before that: they may have a transaction open
+    whose marker is now gone, and it would never end.
+    """
+    for name in log.disk.list(log.folder):
+        taken_at = layout.parse_offset(name, layout.SNAPSHOT)
+        if taken_at is not None and target.base <= taken_at < end:
+            log.disk.remove(f"{log.folder}/{name}")
+    target.rename(layout.SWAP)
+
+
+def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
+    """Returns the old files, to be removed once nobody reads them."""
+    paths: list[str] = []
+    for segment in old.segments:
+        paths += segment.rename(_unused_suffix(segment))
+        log.indexes.drop(segment)
+        for file in segment.unsynced_indexes:
+            file.close()
+    target.rename("")
+    first = log.segments.index(old.segments[0])
+    log.segments[first : first + len(old.segments)] = [target]
+    log.rolled = [segment for segment in log.rolled if segment not in old.segments]
+    log.forget_marks()
+    log.indexes.remember(target)
+    log.note_folder(log.folder)
+    return paths
+
+
+def discard(target: Segment) -> None:
+    """As if it had never been begun; only while all old files are in their place.
+
+    The batches go first: without them the indexes mean nothing.
+    """
+    target.file.close()
+    for suffix in (layout.SWAP, layout.CLEANED):
+        target.suffix = suffix
+        target.remove()
+
+
+def _unused_suffix(segment: Segment) -> str:
+    """Files of an earlier pass may still be there for those who read them."""
+    numbered = (f".{number}{layout.DELETED}" for number in count(1))
+    path = segment.prefix + layout.LOG
+    return next(suffix for suffix in numbered if not segment.disk.exists(path + suffix))

@@ -49,7 +49,8 @@ def recovered(disk: RealDisk, path: Path) -> tuple[LogDir, PartitionLog]:
 def test_a_new_folder_is_marked_with_cluster_and_node(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     lines = (path / "meta.properties").read_text().splitlines()
-    assert lines == ["version=1", "cluster.id=cluster", "node.id=1", "penstock.format=1"]
+    assert lines[:3] == ["version=1", "cluster.id=cluster", "node.id=1"]
+    assert lines[3:] == ["directory.id=", "penstock.format=1"]
     folder.close()
     assert LogDir(disk, str(path), cluster_id=None, node_id=1).meta.cluster_id == "cluster"
 
@@ -297,3 +298,17 @@ def test_a_thousand_partitions_take_little_memory(disk: RealDisk, path: Path) ->
     tracemalloc.stop()
     assert len(logs) == 1000
     assert before < 5_000_000
+
+
+def test_a_log_that_was_only_read_is_not_written_again(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.close()
+    before = {file.name: file.stat().st_mtime_ns for file in (path / "orders-0").iterdir()}
+    folder = a_folder(disk, path)
+    assert all_values(orders(folder)) == [(0, b"a")]
+    folder.close()
+    assert before == {file.name: file.stat().st_mtime_ns for file in (path / "orders-0").iterdir()}
+    folder = a_folder(disk, path)
+    assert folder.was_clean
+    assert all_values(orders(folder)) == [(0, b"a")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.server.memory import Budget
+from penstock.server.memory import POOLED, POOLED_MAX, Budget, Buffers
 
 
 class Asker:
@@ -70,3 +70,30 @@ def test_without_a_limit_nobody_waits() -> None:
     asker = Asker(budget, 1 << 40)
     asker.ask()
     assert asker.granted
+
+
+def test_memory_that_was_given_back_is_used_again() -> None:
+    buffers = Buffers()
+    first = buffers.take(100_000)
+    buffers.give_back(first)
+    second = buffers.take(50_000)
+    assert second.obj is first.obj
+    assert len(second) == 50_000
+
+
+def test_memory_that_is_too_small_is_left_for_others() -> None:
+    buffers = Buffers()
+    small = buffers.take(1000)
+    buffers.give_back(small)
+    assert len(buffers.take(1_000_000)) == 1_000_000
+    assert buffers.take(1000).obj is small.obj
+
+
+def test_only_so_much_memory_is_kept() -> None:
+    buffers = Buffers()
+    taken = [buffers.take(1_000_000) for _ in range(POOLED + 3)]
+    huge = buffers.take(POOLED_MAX + 1)
+    for memory in (*taken, huge):
+        buffers.give_back(memory)
+    kept = [buffers.take(1000).obj for _ in range(POOLED + 3)]
+    assert sum(any(each is memory.obj for memory in taken) for each in kept) == POOLED

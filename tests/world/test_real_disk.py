@@ -207,6 +207,7 @@ async def test_without_syncfs_each_file_is_synced(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(linux, "has_syncfs", lambda: False)
+    monkeypatch.setattr(RealDisk, "_kernel_sync", lambda *_: None)
     monkeypatch.setattr(os, "fdatasync", synced.append)
     files = [disk.open(str(tmp_path / str(number))) for number in range(100)]
     for file in files:
@@ -222,6 +223,7 @@ async def test_an_error_of_syncing_reaches_the_caller(
     def broken(*_: object) -> None:
         raise OSError(errno.EIO, "broken disk")
 
+    monkeypatch.setattr(RealDisk, "_kernel_sync", lambda *_: None)
     monkeypatch.setattr(os, "fdatasync", broken)
     monkeypatch.setattr(linux, "syncfs", broken)
     files = [disk.open(str(tmp_path / str(number))) for number in range(count)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from penstock.api.fetch_sessions import FetchSessions
-from penstock.config import BrokerConfig
+from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
 from penstock.metadata.cluster import Topic
@@ -41,7 +42,7 @@ class Broker:
         chance: Chance,
         answered: Sequence[Answered] = (),
     ) -> None:
-        self.config = config
+        self.config = self.started_with = config
         self.node_id = config.node_id
         self.image = image
         self.log_dir = log_dir
@@ -136,6 +137,18 @@ class Broker:
             if folder is not None:
                 folders.append(folder)
         return folders
+
+    def reconfigure_all(self) -> None:
+        """Settings of brokers were changed: those that may change at run time, and all defaults."""
+        changed = {}
+        for layer in self.image.config_layers()[1:]:
+            for name, text in layer.items():
+                setting = BROKER_SETTINGS.get(name)
+                if setting is not None and setting.dynamic:
+                    changed[setting.attribute] = setting.parse(text)
+        self.config = replace(self.started_with, **changed)
+        for topic in self.image.topics.values():
+            self.reconfigure(topic)
 
     def reconfigure(self, topic: Topic) -> None:
         """Its settings were changed: what is open works by the new ones from here on."""

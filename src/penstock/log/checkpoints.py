@@ -22,6 +22,8 @@ FORMAT = 1
 class Meta(NamedTuple):
     cluster_id: str
     node_id: int
+    directory_id: str = ""
+    """The folder's own name, made with it: who comes back with it is the same broker."""
 
 
 def _newer(path: str, version: int, known: int) -> Unusable:
@@ -65,7 +67,7 @@ def _properties(data: bytes) -> dict[str, str]:
 def encode_meta(meta: Meta) -> bytes:
     return (
         f"version={META_VERSION}\ncluster.id={meta.cluster_id}\nnode.id={meta.node_id}\n"
-        f"penstock.format={FORMAT}\n"
+        f"directory.id={meta.directory_id}\npenstock.format={FORMAT}\n"
     ).encode()
 
 
@@ -73,7 +75,7 @@ def decode_meta(data: bytes, path: str) -> Meta:
     try:
         values = _properties(data)
         version, layout_format = int(values["version"]), int(values.get("penstock.format", FORMAT))
-        meta = Meta(values["cluster.id"], int(values["node.id"]))
+        meta = Meta(values["cluster.id"], int(values["node.id"]), values.get("directory.id", ""))
     except (KeyError, ValueError):
         raise _garbled(path) from None
     if version > META_VERSION:

@@ -35,6 +35,7 @@ def load(log: PartitionLog) -> None:
             pass
         log.epochs = notes.read_epochs(log) or rebuild_epochs(log)
         aborted_in(log, log.active)
+        log.touched = log.epochs.changed
     log.is_open = True
 
 

@@ -18,14 +18,25 @@ from penstock.world.ports import Disk, File
 class LogDir:
     """Taken with a lock for as long as the broker runs; `close` leaves the mark of a clean stop."""
 
-    def __init__(self, disk: Disk, path: str, *, cluster_id: str | None, node_id: int) -> None:
-        """Without a cluster id the folder's own is taken, or Unusable raised if it has none."""
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        *,
+        cluster_id: str | None,
+        node_id: int,
+        directory_id: str = "",
+    ) -> None:
+        """Without a cluster id the folder's own is taken, or Unusable raised if it has none.
+
+        The directory id is for a folder that is new.
+        """
         self.disk = disk
         self.path = path
         disk.make_folder(path)
         self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
         try:
-            self.meta = self._check_meta(cluster_id, node_id)
+            self.meta = self._check_meta(cluster_id, node_id, directory_id)
             self._recovery_points = self._read_offsets(layout.RECOVERY_POINTS_FILE)
             self._log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
             self._high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
@@ -55,12 +66,12 @@ class LogDir:
 
     # Identity
 
-    def _check_meta(self, cluster_id: str | None, node_id: int) -> Meta:
+    def _check_meta(self, cluster_id: str | None, node_id: int, directory_id: str) -> Meta:
         path = f"{self.path}/{layout.META_FILE}"
         if not self.disk.exists(path):
             if cluster_id is None:
                 raise Unusable(f"{self.path} belongs to no cluster yet, and none was given")
-            meta = Meta(cluster_id, node_id)
+            meta = Meta(cluster_id, node_id, directory_id)
             self.disk.write_whole(path, checkpoints.encode_meta(meta))
             return meta
         meta = checkpoints.decode_meta(self.disk.read_whole(path), path)

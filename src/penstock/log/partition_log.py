@@ -76,6 +76,7 @@ class PartitionLog:
         "start_offset",
         "synced_end",
         "topic_id",
+        "touched",
         "unsynced_files",
         "written_end",
     )
@@ -107,6 +108,8 @@ class PartitionLog:
         self.is_open = False
         self.has_folder = False
         self.is_deleted = False
+        self.touched = True
+        """Changed since it was loaded: what is noted beside it must be written again."""
         self.producers = ProducerStates()
         self.epochs = LeaderEpochs()
         self.damage: list[Damage] = []
@@ -256,6 +259,7 @@ class PartitionLog:
         active = self.active
         assert active is not None
         self.pending = []
+        self.touched = True
         try:
             active.file.append(pending)
         except OSError:
@@ -269,6 +273,7 @@ class PartitionLog:
     def roll(self, base: int | None = None) -> Segment:
         """Begin a new segment at the end of the log; the old one's indexes go to disk."""
         self.write_out()
+        self.touched = True
         base = self.end_offset if base is None else base
         old = self.active
         if old is not None and not old.size:
@@ -381,6 +386,7 @@ class PartitionLog:
     def lowered(self, offset: int) -> None:
         """The log ends lower now than it did: no sync that is under way counts any more."""
         self._generation += 1
+        self.touched = True
         self.synced_end = min(self.synced_end, offset)
         self.cleaned_to = min(self.cleaned_to, offset)
         self.marks.clear()
@@ -450,6 +456,6 @@ class PartitionLog:
 
     def close(self) -> None:
         """Write down what a clean start needs, so that it needs no scan."""
-        if self.is_open and not self.is_deleted:
-            self.write_out()
+        self.write_out()
+        if self.is_open and self.touched and not self.is_deleted:
             notes.write_down(self)

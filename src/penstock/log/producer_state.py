@@ -53,7 +53,7 @@ class ProducerStates:
         self.producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}
         """Producer id -> first offset of its open transaction, the earliest first."""
-        self._ended: deque[tuple[int, int]] = deque()
+        self._ended: list[tuple[int, int]] = []
         """(first, marker) of transactions that ended above the high watermark."""
 
     def check(self, header: BatchHeader) -> WrittenBatch | None:
@@ -165,7 +165,7 @@ class ProducerStates:
         if high_watermark is None or not ended:
             return first
         while ended and ended[0][1] < high_watermark:
-            ended.popleft()
+            del ended[0]
         starts = [start for start, _ in ended]
         if first is not None:
             starts.append(first)

@@ -87,6 +87,7 @@ def advance_start(log: PartitionLog, offset: int) -> list[str]:
     if offset <= log.start_offset:
         return []
     log.start_offset = offset
+    log.touched = True
     log.epochs.truncate_start(offset)
     bases = [segment.base for segment in log.segments[1:]]
     return drop_first(log, sum(base <= offset for base in bases))
@@ -96,6 +97,7 @@ def drop_first(log: PartitionLog, count: int) -> list[str]:
     """The first segments go. Their files are renamed; those who are reading them go on."""
     if count == 0:
         return []
+    log.touched = True
     dropped, log.segments = log.segments[:count], log.segments[count:]
     log.forget_marks()
     files: list[str] = []

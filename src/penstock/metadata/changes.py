@@ -158,10 +158,12 @@ def topic_checks(image: Image, topic: Topic) -> Sequence[Check]:
     return [(CATALOG, image.revision_of(CATALOG)), (topic_key(topic.name), topic.revision)]
 
 
+def is_topic_name(text: str) -> bool:
+    return text not in (".", "..") and _NAME.fullmatch(text) is not None
+
+
 def check_new_name(image: Image, name: str) -> None:
-    if name in ("", ".", ".."):
-        raise Refused(ErrorCode.INVALID_TOPIC, f"{name!r} cannot be the name of a topic")
-    if not _NAME.fullmatch(name):
+    if not is_topic_name(name):
         raise Refused(
             ErrorCode.INVALID_TOPIC,
             f"the name of a topic has 1 to 249 letters, digits, dots, underscores and hyphens, "

@@ -49,9 +49,13 @@ class Node:
         self.store = await self._open_store()
         self.image = Image(config.node_id, self.settings.texts)
         self.keeper = Keeper(self.store, self.image)
-        await self.keeper.start(_new_cluster_id(self.world.chance.uuid()))
+        await self.keeper.start(_text(self.world.chance.uuid()))
         self.log_dir = LogDir(
-            disk, config.data_dir, cluster_id=self.image.cluster_id, node_id=config.node_id
+            disk,
+            config.data_dir,
+            cluster_id=self.image.cluster_id,
+            node_id=config.node_id,
+            directory_id=_text(self.world.chance.uuid()),
         )
         await self._recover_logs()
         self._build()
@@ -128,7 +132,7 @@ class Node:
             host=host,
             port=port,
             rack=self.config.rack,
-            owner=f"{self.image.cluster_id} {self.config.data_dir}".encode(),
+            owner=self.log_dir.meta.directory_id.encode(),
             incarnation=self.world.chance.uuid(),
             features=dict(SUPPORTED),
         )
@@ -149,6 +153,8 @@ class Node:
             self.upkeep.remove_folders(self.broker.remove_topic(topic))
         for topic in changed.altered.values():
             self.broker.reconfigure(topic)
+        if changed.broker_configs:
+            self.broker.reconfigure_all()
 
     def _fail(self, reason: str) -> None:
         if not self.failed.done():
@@ -167,5 +173,6 @@ class Node:
         await self.store.close()
 
 
-def _new_cluster_id(random: bytes) -> str:
-    return base64.urlsafe_b64encode(random).decode().rstrip("=")
+def _text(uuid: bytes) -> str:
+    """As Kafka writes its ids."""
+    return base64.urlsafe_b64encode(uuid).decode().rstrip("=")

@@ -8,18 +8,14 @@ import logging
 import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from penstock.errors import Refused, Unusable
 from penstock.node import log_lines, settings
 from penstock.node.node import Node
 from penstock.node.settings import NodeSettings
 from penstock.world.real import real_world
-
-try:
-    import uvloop
-except ImportError:  # the standard loop does it too, at a higher cost
-    uvloop = None
 
 GC_THRESHOLDS = (50_000, 20, 50)
 """Requests make many short-lived objects and hardly any cycles: looking for those can wait."""
@@ -33,7 +29,8 @@ def serve(texts: Mapping[str, str]) -> int:
         wanted = settings.read(texts)
         log_lines.set_up(wanted.broker.log_level, wanted.broker.log_format)
         raise_file_limit()
-        return _run(wanted)
+        with asyncio.Runner(loop_factory=best_loop()) as runner:
+            return runner.run(_serve(wanted))
     except Refused as refused:
         return _give_up(refused.message)
     except Unusable as problem:
@@ -43,10 +40,6 @@ def serve(texts: Mapping[str, str]) -> int:
 def _give_up(reason: str) -> int:
     sys.stderr.write(f"penstock: {reason}\n")
     return 1
-
-
-def _run(wanted: NodeSettings) -> int:
-    return asyncio.run(_serve(wanted)) if uvloop is None else uvloop.run(_serve(wanted))
 
 
 async def _serve(wanted: NodeSettings) -> int:
@@ -71,6 +64,14 @@ async def _serve(wanted: NodeSettings) -> int:
     log.info("stopping")
     await node.stop()
     return 0
+
+
+def best_loop() -> Callable[[], asyncio.AbstractEventLoop]:
+    """uvloop where it is installed; the standard loop does it too, at a higher cost."""
+    try:
+        return import_module("uvloop").new_event_loop  # type: ignore[no-any-return]
+    except ImportError:
+        return asyncio.new_event_loop
 
 
 def raise_file_limit() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.config import BROKER_SETTINGS, TOPIC_DEFAULTS, BrokerConfig, TopicConfig
 from penstock.errors import ErrorCode, Refused, Unusable
@@ -30,6 +31,7 @@ def read(texts: Mapping[str, str]) -> NodeSettings:
         if name in texts
     }
     broker = read_settings(BrokerConfig, BROKER_SETTINGS, own)
+    broker = replace(broker, data_dir=os.path.abspath(broker.data_dir))
     return NodeSettings(broker, TopicConfig(**defaults), dict(texts))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.api.broker import Broker
 from penstock.metadata.keeper import Keeper
 from penstock.replication.leader import Leader
-from penstock.server.memory import Budget
+from penstock.server.memory import Budget, Buffers
 from penstock.server.session import Session
 from penstock.server.syncer import Syncer
 from penstock.world.ports import Connection, World
@@ -31,6 +31,7 @@ class Door:
         self.broker = broker
         self.change: Callable[[Any], Any] = keeper.change
         self.budget = Budget(broker.config.queued_max_bytes)
+        self.buffers = Buffers()
         self.buffer = memoryview(bytearray(BUFFER_SIZE))
         self._syncer = syncer
         self._sessions: set[Session] = set()

@@ -1,11 +1,42 @@
-"""Memory for requests in flight, on all connections together. Who finds none left waits."""
+"""Memory for requests in flight: where it comes from, and how much there is of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from mmap import mmap
+
+
+POOLED_MAX = 4 << 20
+"""Larger memory is rare, and goes back to the system at once."""
+POOLED = 4
+GRANULE = 64 << 10
+
+
+class Buffers:
+    """Memory for large requests, used again: a fresh megabyte costs as much as copying one."""
+
+    def __init__(self) -> None:
+        self._free: list[bytearray] = []
+
+    def take(self, size: int) -> memoryview:
+        """The largest that is free, if it will do. What is in it is left from before."""
+        if size > POOLED_MAX:
+            return memoryview(mmap(-1, size))  # not filled with zeros, as a bytearray would be
+        if not self._free or len(self._free[-1]) < size:
+            self._free.append(bytearray(-size % GRANULE + size))
+        return memoryview(self._free.pop())[:size]
+
+    def give_back(self, memory: memoryview) -> None:
+        """Only by who knows that nobody looks at it any more."""
+        buffer = memory.obj
+        if isinstance(buffer, bytearray) and len(self._free) < POOLED:
+            self._free.append(buffer)
+            self._free.sort(key=len)
 
 
 class Budget:
+    """What all connections may hold together. Who finds none left waits for its turn."""
+
     __slots__ = ("_left", "_waiting", "limit")
 
     def __init__(self, limit: int) -> None:

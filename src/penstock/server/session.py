@@ -54,7 +54,7 @@ class Session:
     def __init__(self, door: Door, connection: Connection) -> None:
         self._door = door
         self._connection = connection
-        self._frames = FrameReader(door.config.max_request_bytes)
+        self._frames = FrameReader(door.config.max_request_bytes, door.buffers.take)
         self._out: list[Part] = []
         self._slots: deque[Slot] = deque()
         self._backlog: deque[memoryview] = deque()
@@ -88,6 +88,7 @@ class Session:
             self.close()
             return
         self.active_ms = now_ms = self._door.clock.monotonic_ms()
+        is_big = frames.big_size > 0
         try:
             whole = frames.feed(count)
         except Malformed as error:
@@ -99,6 +100,8 @@ class Session:
             self.frame_since_ms = now_ms
         if whole:
             self._pass(whole)
+            if is_big:  # written out, or copied: nobody looks at it any more
+                self._door.buffers.give_back(whole[0])
 
     def _ask_for_memory(self, size: int) -> bool:
         if self._door.budget.take(size, self._read_on):

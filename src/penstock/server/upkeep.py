@@ -98,6 +98,8 @@ class Upkeep:
 
     def _drop_expired(self) -> Iterable[None]:
         now_ms = self._clock.now_ms()
+        for paths, delay_ms in self._broker.take_dropped():
+            self._remove_later(paths, delay_ms, self._disk.remove)
         for leader in self._broker.leaders_with_data():
             dropped = leader.log.drop_expired(now_ms, leader.high_watermark)
             delay_ms = leader.log.config.file_delete_delay_ms

@@ -6,24 +6,24 @@ the receive buffer is never copied, and a large one is received straight into me
 
 from __future__ import annotations
 
-from mmap import mmap
+from collections.abc import Callable
 from struct import Struct
 
 from penstock.errors import Malformed
 
 _LENGTH = Struct(">i")
 LENGTH_SIZE = 4
-ZEROED_AT_MOST = 1 << 20
-"""A bytearray is filled with zeros when it is made; larger memory is mapped instead."""
 
 
 class FrameReader:
     """The unfinished end of one stream. Finished frames are handed out and not kept."""
 
-    __slots__ = ("_big", "_filled", "_kept", "_limit", "_shared", "big_size")
+    __slots__ = ("_big", "_filled", "_kept", "_limit", "_memory", "_shared", "big_size")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, memory: Callable[[int], memoryview]) -> None:
+        """`memory` gives as many writable bytes as it is asked for, whatever is in them."""
         self._limit = limit
+        self._memory = memory
         self._kept = b""
         self._big: memoryview | None = None
         self._filled = 0
@@ -50,8 +50,7 @@ class FrameReader:
 
     def _big_space(self) -> memoryview:
         if self._big is None:
-            size = self.big_size
-            self._big = memoryview(bytearray(size) if size <= ZEROED_AT_MOST else mmap(-1, size))
+            self._big = self._memory(self.big_size)
             self._filled = len(self._kept) - LENGTH_SIZE
             self._big[: self._filled] = self._kept[LENGTH_SIZE:]
             self._kept = b""

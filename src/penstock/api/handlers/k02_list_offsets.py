@@ -2,7 +2,8 @@
 
 Timestamps below zero are questions: -1 the end (as the reader's isolation sees it), -2 the start,
 -3 the record with the largest timestamp (version 7), -4 and -5 the ends of local and tiered
-storage (versions 8 and 9; all of ours is local). Version 4 brought leader epochs.
+storage (versions 8 and 9; all of ours is local). Version 4 brought leader epochs. Replica id -2 is
+a debugging client, which is told the end of the log even above the high watermark.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from penstock.world.ports import Cold
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 READ_COMMITTED = 1
+DEBUGGING = -2
+"""The replica id of a client that wants to see the log as it is, not as it is committed."""
 
 
 def list_offsets(
@@ -35,10 +38,7 @@ def list_offsets(
             topics=[
                 ListOffsetsTopicResponse(
                     topic.name,
-                    [
-                        _answer(broker, topic.name, wanted, request.isolation_level)
-                        for wanted in topic.partitions
-                    ],
+                    [_answer(broker, topic.name, wanted, request) for wanted in topic.partitions],
                 )
                 for topic in request.topics
             ]
@@ -48,14 +48,13 @@ def list_offsets(
 
 
 def _answer(
-    broker: Broker, topic: str, wanted: ListOffsetsPartition, isolation_level: int
+    broker: Broker, topic: str, wanted: ListOffsetsPartition, request: ListOffsetsRequest
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(wanted.partition_index)
     try:
         leader = broker.leader(topic, wanted.partition_index)
         leader.check_epoch(wanted.current_leader_epoch)
-        committed = isolation_level == READ_COMMITTED
-        end = leader.last_stable_offset if committed else leader.high_watermark
+        end = _end(leader, request)
         answer.timestamp, answer.offset = _find(leader, wanted.timestamp, end)
         if answer.offset >= 0:
             leader.log.open()
@@ -63,6 +62,15 @@ def _answer(
     except Refused as refused:
         answer.error_code = refused.code
     return answer
+
+
+def _end(leader: Leader, request: ListOffsetsRequest) -> int:
+    """Where the log ends for this reader."""
+    if request.replica_id == DEBUGGING:
+        return leader.log.end_offset
+    if request.isolation_level == READ_COMMITTED:
+        return leader.last_stable_offset
+    return leader.high_watermark
 
 
 def _find(leader: Leader, timestamp: int, end: int) -> tuple[int, int]:

@@ -7,17 +7,19 @@ client (version 4) and `auto.create.topics.enable` allow it, and the answer wait
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.outcome import Change, Outcome
+from penstock.api.change_each import change_each
+from penstock.api.outcome import Outcome
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.changes import Commit, check_new_name, create_topic
+from penstock.metadata.changes import Commit, create_topic, is_topic_name
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
-from penstock.metadata.records import PartitionRecord
+from penstock.metadata.records import PartitionRecord, TopicRecord
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k03_metadata import (
     MetadataRequest,
@@ -35,28 +37,21 @@ def metadata(broker: Broker, request: MetadataRequest, call: Call) -> Outcome[Me
         topics = [_describe(broker.image, topic) for topic in broker.image.topics.values()]
         return _response(broker, topics)
     may_create = broker.config.auto_create_topics and request.allow_auto_topic_creation
-    missing = [item.name for item in wanted if may_create and _is_missing(broker.image, item)]
-    return _create(broker, request, list(dict.fromkeys(missing)), call.now_ms)
+    names = {
+        item.name or "" for item in wanted if may_create and _could_be_created(broker.image, item)
+    }
+    if not names:
+        return _answer(broker, wanted, {})
+    creations = [(name, _creation(broker, name, call.now_ms)) for name in sorted(names)]
+    return change_each(broker, creations, partial(_answer, broker, wanted))
 
 
-def _is_missing(image: Image, item: MetadataRequestTopic) -> bool:
-    """Whether it could be created: it has a name that may be one, and is not there."""
-    if item.name is None or item.topic_id != NULL_UUID or image.topic(item.name):
-        return False
-    try:
-        check_new_name(image, item.name)
-    except Refused:
-        return False
-    return True
+def _could_be_created(image: Image, item: MetadataRequestTopic) -> bool:
+    return bool(item.name) and item.topic_id == NULL_UUID and image.topic(item.name or "") is None
 
 
-def _create(
-    broker: Broker, request: MetadataRequest, missing: Sequence[str | None], now_ms: int
-) -> Outcome[MetadataResponse]:
-    """Create what is missing, one after the other, then answer."""
-    if not missing or missing[0] is None:
-        return _answer(broker, request)
-    name, topic_id = missing[0], broker.chance.uuid()
+def _creation(broker: Broker, name: str, now_ms: int) -> Callable[[Image], Commit[Any]]:
+    topic_id = broker.chance.uuid()
 
     def decide(image: Image) -> Commit[Any]:
         if image.topic(name):  # someone else was faster
@@ -70,29 +65,31 @@ def _create(
             replication=broker.config.default_replication_factor,
         )
 
-    return Change(decide, lambda _: _create(broker, request, missing[1:], now_ms))
+    return decide
 
 
-def _answer(broker: Broker, request: MetadataRequest) -> MetadataResponse:
-    topics = [_find(broker.image, item) for item in request.topics or ()]
-    return _response(broker, topics)
+def _answer(
+    broker: Broker,
+    wanted: Sequence[MetadataRequestTopic],
+    created: Mapping[str, TopicRecord | Refused],
+) -> MetadataResponse:
+    return _response(broker, [_find(broker.image, item, created) for item in wanted])
 
 
-def _find(image: Image, item: MetadataRequestTopic) -> MetadataResponseTopic:
-    if item.topic_id != NULL_UUID:
-        topic = image.topic_by_id(item.topic_id)
-        missing = ErrorCode.UNKNOWN_TOPIC_ID
-    else:
-        topic = image.topic(item.name or "")
-        missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _find(
+    image: Image, item: MetadataRequestTopic, created: Mapping[str, TopicRecord | Refused]
+) -> MetadataResponseTopic:
+    by_id = item.topic_id != NULL_UUID
+    topic = image.topic_by_id(item.topic_id) if by_id else image.topic(item.name or "")
     if topic is not None:
         return _describe(image, topic)
-    if item.name is not None:
-        try:
-            check_new_name(image, item.name)
-        except Refused as refused:
-            missing = refused.code
-    return MetadataResponseTopic(missing, item.name, item.topic_id)
+    code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    refused = created.get(item.name or "")
+    if isinstance(refused, Refused):
+        code = refused.code
+    elif not by_id and not is_topic_name(item.name or ""):
+        code = ErrorCode.INVALID_TOPIC
+    return MetadataResponseTopic(code, item.name, item.topic_id)
 
 
 def _describe(image: Image, topic: Topic) -> MetadataResponseTopic:

@@ -1,0 +1,64 @@
+"""Writes the generated pages of the documentation; `--check` only says whether they are current."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from penstock import config_file
+from penstock.api.table import APIS
+from penstock.wire.messages import APIS as DECLARED
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+COMPATIBILITY_HEAD = """# Compatibility
+
+Generated from the table of APIs by `make generate`; do not edit.
+
+Penstock speaks the Apache Kafka wire protocol. Clients ask which versions a broker has before they
+do anything else, and use the newest that both know. What is listed as not answered is known to the
+codec, and not offered to clients: they report it as an unsupported feature or version.
+
+| key | API | answered | declared |
+|---|---|---|---|
+"""
+
+COMPATIBILITY_TAIL = """
+Produce is advertised from version 0 on, because older librdkafka turns compression off otherwise;
+versions 0 to 2, which carry older message formats, are refused by closing the connection.
+[not-implemented.md](not-implemented.md) says what is missing inside the APIs that are answered.
+"""
+
+
+def compatibility() -> str:
+    rows = []
+    for key, declared in sorted(DECLARED.items()):
+        api = APIS.get(key)
+        answered = f"{api.versions.min}-{api.versions.max}" if api else "no"
+        rows.append(
+            f"| {int(key)} | {declared.name} | {answered} "
+            f"| {declared.min_version}-{declared.max_version} |"
+        )
+    return COMPATIBILITY_HEAD + "\n".join(rows) + "\n" + COMPATIBILITY_TAIL
+
+
+def pages() -> dict[Path, str]:
+    return {
+        DOCS / "compatibility.md": compatibility(),
+        DOCS / "config.md": config_file.reference(),
+    }
+
+
+def main(check: bool) -> int:
+    stale = [path for path, text in pages().items() if path.read_text() != text]
+    if check:
+        for path in stale:
+            sys.stderr.write(f"{path} is out of date: run `make generate`\n")
+        return 1 if stale else 0
+    for path, text in pages().items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv))

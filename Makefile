@@ -33,6 +33,7 @@ lint: setup ## formatting, lint, types, imports, generated files
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m penstock.wire.generate --check
+	$(BIN)/python -m tools.pages --check
 
 format: setup ## format and fix what can be fixed
 	$(BIN)/ruff format .

@@ -16,7 +16,8 @@ class Result(NamedTuple):
 
     def line(self) -> str:
         verdict = "ok  " if self.reached else "MISS"
-        return f"{verdict} {self.title}: {self.value:.3g} {self.unit} (goal {self.goal}) {self.details}"
+        measured = f"{self.title}: {self.value:.3g} {self.unit}"
+        return f"{verdict} {measured} (goal {self.goal}) {self.details}"
 
 
 Measurement = Callable[[], Result]

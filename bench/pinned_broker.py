@@ -28,7 +28,6 @@ class PinnedBroker:
         self.started_ms = 0.0
 
     def __enter__(self) -> Self:
-        os.sched_setaffinity(0, {LOAD_CORE} if os.cpu_count() != 1 else {0})
         self._folder = tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR"))
         command = [sys.executable, "-m", "penstock"]
         if self.profile:
@@ -37,12 +36,10 @@ class PinnedBroker:
         for setting in ("log.level=error", *self.settings):
             command += ["--set", setting]
         began = time.perf_counter()
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, {BROKER_CORE}),
-        )
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        os.sched_setaffinity(0, {BROKER_CORE})  # inherited by the broker
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        os.sched_setaffinity(0, {LOAD_CORE})
         assert self.process.stdout is not None
         found = READY.fullmatch(self.process.stdout.readline())
         assert found, "the broker did not start"

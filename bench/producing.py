@@ -103,7 +103,7 @@ def synced() -> Result:
 
 
 def bare_loop(batch: bytes, total: int, window: int) -> float:
-    """Batches a second: while one fdatasync runs, up to a window of appends gathers for the next."""
+    """Batches a second: while one fdatasync runs, half a window is appended for the next."""
     with tempfile.NamedTemporaryFile(dir=os.environ.get("BENCH_DIR")) as file:
         descriptor = file.fileno()
         began = time.perf_counter()

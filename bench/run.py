@@ -1,4 +1,4 @@
-"""All measurements, as a table: `make bench`, or `python -m bench.run NAME ...` for some of them."""
+"""All measurements, as a table: `make bench`, or `python -m bench.run NAME ...` for some."""
 
 from __future__ import annotations
 

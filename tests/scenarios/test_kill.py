@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import confluent_kafka
 import pytest
-
 from tests.broker_process import BrokerProcess
 
 KILLS = 5

@@ -27,10 +27,9 @@ def test_who_finds_none_left_is_called_when_there_is_some() -> None:
     first, second = Asker(budget, 60), Asker(budget, 60)
     first.ask()
     second.ask()
-    assert not second.granted
+    assert [first.granted, second.granted] == [True, False]
     budget.give_back(60)
-    assert second.granted
-    assert budget.used == 60
+    assert [second.granted, budget.used] == [True, 60]
 
 
 def test_those_who_wait_are_served_in_their_order() -> None:

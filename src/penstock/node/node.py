@@ -94,6 +94,9 @@ class Node:
         for _ in log_dir.recover_all():
             await asyncio.sleep(0)
         await self._sync_recovered()
+        for each in log_dir.logs.values():
+            for damage in each.damage:
+                log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
 
     async def _sync_recovered(self) -> None:
         """What a crash left in the page cache counts once it is on disk, like anything else."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from mmap import mmap
 
-
 POOLED_MAX = 4 << 20
 """Larger memory is rare, and goes back to the system at once."""
 POOLED = 4

@@ -33,6 +33,8 @@ IN_FLIGHT_MAX = 1000
 """Answers that may be outstanding on one connection before it is no longer read from."""
 PARTS_MAX = 1024
 """Answers are sent on before more than so many pieces of them have piled up in one pass."""
+ANSWERS_BYTES_MAX = 4 << 20
+"""Memory that answers may take on one connection before no more requests of it are handled."""
 
 
 class Session:
@@ -46,6 +48,7 @@ class Session:
         "_reading",
         "_slots",
         "_task",
+        "_weight",
         "active_ms",
         "closed",
         "frame_since_ms",
@@ -60,10 +63,13 @@ class Session:
         self._backlog: deque[memoryview] = deque()
         self._task: asyncio.Task[None] | None = None
         self._granted = 0
+        self._weight = 0
+        """Bytes of answers in `_out` and `_slots`, as far as they are in memory and not small."""
         self._reading = False
         self.closed = False
         self.active_ms = door.clock.monotonic_ms()
         self.frame_since_ms: float | None = None
+        """Since when a request has been arriving; None also while it is us who do not read."""
         self._read_on()
 
     @property
@@ -72,8 +78,9 @@ class Session:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the client is owed something, so that it is not idle."""
-        return bool(self._slots or self._out or self._task)
+        """Whether the client waits for us, so that it is not idle; not if it does not take what it
+        is given."""
+        return bool(self._slots or self._task) and not self._out
 
     # -- receiving
 
@@ -81,7 +88,12 @@ class Session:
         frames = self._frames
         if frames.big_size and not self._granted and not self._ask_for_memory(frames.big_size):
             return
-        count = self._connection.recv_into(frames.space(self._door.buffer))
+        try:
+            space = frames.space(self._door.buffer)
+        except OSError as error:  # the system has no memory for it
+            self._expel(f"a request of {frames.big_size} bytes cannot be received: {error}")
+            return
+        count = self._connection.recv_into(space)
         if count is None:
             return
         if count == 0:
@@ -117,37 +129,53 @@ class Session:
     def _read_on(self) -> None:
         if not self._reading and not self.closed and not self._is_full():
             self._reading = True
+            if not self._frames.is_between_frames:
+                self.frame_since_ms = self._door.clock.monotonic_ms()
             self._connection.on_readable(self._readable)
 
     def _stop_reading(self) -> None:
         if self._reading:
             self._reading = False
+            self.frame_since_ms = None
             self._connection.on_readable(None)
 
     def _is_full(self) -> bool:
-        return bool(self._task or self._backlog or self._out) or len(self._slots) >= IN_FLIGHT_MAX
+        return bool(self._backlog) or self._is_held_up()
+
+    def _is_held_up(self) -> bool:
+        return bool(self._task or self._out) or self._has_too_many_answers()
+
+    def _has_too_many_answers(self) -> bool:
+        return len(self._slots) >= IN_FLIGHT_MAX or self._weight > ANSWERS_BYTES_MAX
 
     # -- one pass
 
     def _pass(self, frames: list[memoryview]) -> None:
         now_ms = self._door.clock.now_ms()
         for position, frame in enumerate(frames):
-            if self._task is not None or len(self._slots) >= IN_FLIGHT_MAX:
+            if self._task is not None or self._has_too_many_answers():
                 self._keep(frames[position:])
                 break
             self._take(frame, now_ms)
             if self.closed:
                 break
-            if len(self._out) > PARTS_MAX and not self._finish_pass():
+            if self._has_piled_up() and not self._finish_pass():
                 self._keep(frames[position + 1 :])
                 break
         self._finish_pass()
-        if self._granted and self._task is None and not self._frames.big_size:
+        self._release_if_handled()
+
+    def _has_piled_up(self) -> bool:
+        return len(self._out) > PARTS_MAX or self._weight > ANSWERS_BYTES_MAX
+
+    def _release_if_handled(self) -> None:
+        """A large request's memory, unless it waits, is kept for later, or has just begun."""
+        if self._granted and not (self._task or self._backlog or self._frames.big_size):
             self._release_memory()
 
     def _go_on(self) -> None:
         """Take up what was kept, then reading, once nothing stands in the way any more."""
-        if self.closed or self._task or self._out or len(self._slots) >= IN_FLIGHT_MAX:
+        if self.closed or self._is_held_up():
             return
         if self._backlog:
             frames, self._backlog = list(self._backlog), deque()
@@ -184,7 +212,9 @@ class Session:
             call = read_call(frame, self._connection.peer, now_ms)
             outcome = call.run(self._door.broker)
             if type(outcome) is call.answers and not self._slots:
-                self._out.extend(call.encode(outcome))
+                parts = call.encode(outcome)
+                self._weight += in_memory(parts)
+                self._out.extend(parts)
             else:
                 self._carry_out(call, outcome)
         except (Malformed, Unanswerable) as error:
@@ -192,8 +222,7 @@ class Session:
         except OSError as error:
             self._disk_failed(error)
         except Exception:
-            log.exception("a request from %s could not be handled", self.peer)
-            self.close()
+            self._break_off()
 
     def _put(self, answer: bytes | Pledge) -> None:
         """An answer that is encoded already."""
@@ -221,7 +250,7 @@ class Session:
         elif isinstance(outcome, Later):
             self._wait(call, slot, outcome)
         else:
-            self._fill(slot, call.encode(outcome))
+            self._answer(slot, call.encode(outcome))
 
     def _wait(self, call: Call, slot: Slot, later: Later[Any]) -> None:
         def deliver(answer: Any) -> None:
@@ -237,11 +266,17 @@ class Session:
         try:
             if isinstance(answer, Exception):
                 answer = call.failure(answer)
-            self._fill(slot, call.encode(answer))
+            self._answer(slot, call.encode(answer))
         except Unanswerable as error:
             self._expel(str(error))
-            return
-        self._door.send_soon(self)
+        except Exception:  # it must not hit who woke us
+            self._break_off()
+        else:
+            self._door.send_soon(self)
+
+    def _answer(self, slot: Slot, parts: list[Part]) -> None:
+        self._weight += in_memory(parts)
+        self._fill(slot, parts)
 
     def _fill(self, slot: Slot, parts: list[Part]) -> None:
         """Answers leave in the order of their requests: an early one waits for those before it."""
@@ -260,30 +295,32 @@ class Session:
             elif result is NO_ANSWER:
                 self._slots.remove(slot)
             else:
-                self._fill(slot, call.encode(result))
+                self._answer(slot, call.encode(result))
         except Unanswerable as error:
             self._expel(str(error))
-            return
         except OSError as error:
             self._disk_failed(error)
-            return
+        except Exception:
+            self._break_off()
         self._task = None
         self._finish_pass()
-        if not self._frames.big_size:
-            self._release_memory()
+        self._release_if_handled()
         self._go_on()
 
     async def _finish_late(self, call: Call, slot: Slot, outcome: Resume[Any]) -> None:
         try:
             result = await self._unwind(call, outcome)
+            if self.closed:
+                return
+            if isinstance(result, Later):
+                self._wait(call, slot, result)
+            else:
+                self._answer(slot, call.encode(result))
+                self.send()
         except (Unanswerable, OSError) as error:
             self._expel(str(error))
-            return
-        if isinstance(result, Later):
-            self._wait(call, slot, result)
-        elif not self.closed:
-            self._fill(slot, call.encode(result))
-            self.send()
+        except Exception:
+            self._break_off()
 
     async def _unwind(self, call: Call, outcome: Any) -> Any:
         """Carry out what waits until there is an answer, or something that waits off the queue."""
@@ -312,6 +349,10 @@ class Session:
             self.close()
             return
         self._out = remaining(self._out, sent)
+        if sent:
+            self.active_ms = self._door.clock.monotonic_ms()
+        if self._weight and not self._out:
+            self._weight = sum(in_memory(slot.parts) for slot in self._slots if slot.parts)
         if self._out:
             self._stop_reading()
             self._connection.on_writable(self._writable)
@@ -331,7 +372,13 @@ class Session:
         self._expel(f"the log could not be read or written: {error}")
 
     def _expel(self, reason: str) -> None:
-        log.warning("closing the connection from %s: %s", self.peer, reason)
+        if not self.closed:
+            log.warning("closing the connection from %s: %s", self.peer, reason)
+            self.close()
+
+    def _break_off(self) -> None:
+        """We have a bug."""
+        log.exception("a request from %s could not be handled", self.peer)
         self.close()
 
     def close(self) -> None:
@@ -349,6 +396,11 @@ class Session:
         self._release_memory()
         self._door.budget.forget(self._read_on)
         self._door.forget(self)
+
+
+def in_memory(parts: list[Part]) -> int:
+    """How many bytes of an answer are not in a file."""
+    return sum(len(part) for part in parts if not isinstance(part, FileRange))
 
 
 def remaining(parts: list[Part], sent: int) -> list[Part]:

@@ -102,6 +102,7 @@ class Upkeep:
             self._remove_later(paths, delay_ms, self._disk.remove)
         for leader in self._broker.leaders_with_data():
             dropped = leader.log.drop_expired(now_ms, leader.high_watermark)
+            leader.log.producers.expire(now_ms, self._broker.config.producer_id_expiration_ms)
             delay_ms = leader.log.config.file_delete_delay_ms
             self._remove_later(dropped, delay_ms, self._disk.remove)
             yield

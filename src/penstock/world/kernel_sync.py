@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import errno
 import os
 import platform
 from collections.abc import Sequence
@@ -109,8 +110,15 @@ class KernelSync:
         self._errors += [-result for result in results if result < 0]
         self._left -= got
         if self._left == 0 and self._waiting:
-            self._begin()
+            self._go_on()
         elif self._left == 0:
+            self._finish()
+
+    def _go_on(self) -> None:
+        try:
+            self._begin()
+        except OSError as error:  # one of those that are left cannot be synced
+            self._errors.append(error.errno or errno.EIO)
             self._finish()
 
     def _finish(self) -> None:

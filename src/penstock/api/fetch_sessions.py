@@ -17,7 +17,7 @@ from penstock.world.ports import Chance
 FINAL, INITIAL = -1, 0
 SAFE_FROM_EVICTION_MS = 120_000
 PARTITIONS_MAX = 500_000
-"""Over all sessions. A client past that is served without one."""
+"""Over all sessions. A client past that is served without one, or loses the one it has."""
 EPOCH_MAX = 0x7FFFFFFF
 
 Key = tuple[str, bytes, int]
@@ -59,12 +59,15 @@ class FetchSession:
             return True
         return is_new or data.diverging_epoch.epoch >= 0
 
-    def update(self, request: FetchRequest) -> None:
+    def update(self, request: FetchRequest) -> int:
+        """How many partitions more it has afterwards."""
+        before = len(self.partitions)
         for key in forgotten(request):
             self.partitions.pop(key, None)
             self.told.pop(key, None)
         for key, partition in named(request):
             self.partitions[key] = partition
+        return len(self.partitions) - before
 
 
 class Fetching(NamedTuple):
@@ -84,19 +87,23 @@ class FetchSessions:
         self._slots = slots
         self._chance = chance
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+        self._partitions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def begin(self, request: FetchRequest, *, uses_ids: bool, now_ms: int) -> Fetching:
         if request.session_epoch in (INITIAL, FINAL):
-            self._sessions.pop(request.session_id, None)
+            self._remove(request.session_id)
             partitions = list(named(request))
             if request.session_epoch == FINAL or not partitions:
                 return Fetching(partitions, None, False)
             return Fetching(partitions, self._create(partitions, uses_ids, now_ms), False)
         session = self._session(request, uses_ids)
-        session.update(request)
+        self._partitions += session.update(request)
+        if self._partitions > PARTITIONS_MAX:
+            self._remove(session.session_id)
+            raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # it begins anew, with a full one
         session.epoch = 1 if session.epoch == EPOCH_MAX else session.epoch + 1
         session.used_ms = now_ms
         self._sessions.move_to_end(session.session_id)
@@ -123,7 +130,13 @@ class FetchSessions:
         session = FetchSession(session_id, uses_ids, now_ms)
         session.partitions.update(partitions)
         self._sessions[session_id] = session
+        self._partitions += len(session.partitions)
         return session
+
+    def _remove(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._partitions -= len(session.partitions)
 
     def _make_room(self, partitions: int, now_ms: int) -> bool:
         """Sessions unused for long give way, the longest unused first."""
@@ -131,12 +144,12 @@ class FetchSessions:
             oldest = next(iter(self._sessions.values()))
             if now_ms - oldest.used_ms < SAFE_FROM_EVICTION_MS:
                 return False
-            del self._sessions[oldest.session_id]
+            self._remove(oldest.session_id)
         return self._has_room(partitions)
 
     def _has_room(self, partitions: int) -> bool:
-        held = sum(len(session.partitions) for session in self._sessions.values())
-        return len(self._sessions) < self._slots and held + partitions <= PARTITIONS_MAX
+        has_slot = len(self._sessions) < self._slots
+        return has_slot and self._partitions + partitions <= PARTITIONS_MAX
 
 
 def named(request: FetchRequest) -> Iterable[tuple[Key, FetchPartition]]:

@@ -376,6 +376,11 @@ class PartitionLog:
             if not file.path.endswith(layout.LOG):
                 file.close()  # indexes and notes are not written to again
 
+    @property
+    def has_enough_to_flush(self) -> bool:
+        """Whether flush.messages asks for a sync now."""
+        return self.end_offset - self.synced_end >= self.config.flush_messages
+
     def flush_due(self, now_ms: int) -> bool:
         """Whether flush.messages or flush.ms ask for a sync, whatever acknowledgements do."""
         unsynced, config = self.end_offset - self.synced_end, self.config

@@ -81,6 +81,15 @@ class Leader:
             raise Refused(ErrorCode.FENCED_LEADER_EPOCH, f"the leader epoch is {self.epoch} now")
         raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"leader epoch {epoch} is not known here yet")
 
+    def check_enough_in_sync(self) -> None:
+        """acks=all promises `min.insync.replicas` copies: refuse what could not be kept."""
+        least = self.log.config.min_insync_replicas
+        if len(self.in_sync) < least:
+            raise Refused(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{len(self.in_sync)} replicas are in sync, min.insync.replicas asks for {least}",
+            )
+
     def reached(self, offset: int) -> Reached:
         return Reached(self.committed, offset)
 

@@ -89,8 +89,8 @@ class Door:
     def write_out(self) -> list[Leader]:
         """End a pass: everything appended goes to the log files. Returns what became committed.
 
-        A log that cannot be written is as it was before the pass, the others are written all the
-        same, and then OSError is raised: no answer of this pass may be sent.
+        A log that cannot be written is as it was before the pass, the others are written and
+        announced all the same, and then OSError is raised: no answer of this pass may be sent.
         """
         moved, failure = [], None
         for leader in self.broker.take_dirty():
@@ -99,11 +99,14 @@ class Door:
             except OSError as error:
                 failure = error
                 continue
-            if leader.log.config.flush_on_acks_all:
+            config = leader.log.config
+            if config.flush_on_acks_all or leader.log.has_enough_to_flush:
                 self._syncer.want(leader)
-            elif leader.advance():
+            if not config.flush_on_acks_all and leader.advance():
                 moved.append(leader)
         if failure is not None:
+            for leader in moved:
+                leader.announce()
             raise failure
         return moved
 

@@ -159,14 +159,12 @@ class Session:
             self._take(frame, now_ms)
             if self.closed:
                 break
-            if self._has_piled_up() and not self._finish_pass():
+            is_piled_up = len(self._out) > PARTS_MAX or self._weight > ANSWERS_BYTES_MAX
+            if is_piled_up and not self._finish_pass():
                 self._keep(frames[position + 1 :])
                 break
         self._finish_pass()
         self._release_if_handled()
-
-    def _has_piled_up(self) -> bool:
-        return len(self._out) > PARTS_MAX or self._weight > ANSWERS_BYTES_MAX
 
     def _release_if_handled(self) -> None:
         """A large request's memory, unless it waits, is kept for later, or has just begun."""
@@ -318,7 +316,8 @@ class Session:
                 self._answer(slot, call.encode(result))
                 self.send()
         except (Unanswerable, OSError) as error:
-            self._expel(str(error))
+            if not self.closed:
+                self._expel(str(error))
         except Exception:
             self._break_off()
 
@@ -372,9 +371,8 @@ class Session:
         self._expel(f"the log could not be read or written: {error}")
 
     def _expel(self, reason: str) -> None:
-        if not self.closed:
-            log.warning("closing the connection from %s: %s", self.peer, reason)
-            self.close()
+        log.warning("closing the connection from %s: %s", self.peer, reason)
+        self.close()
 
     def _break_off(self) -> None:
         """We have a bug."""

@@ -45,6 +45,8 @@ class Syncer:
         moved = []
         for leader, token in tokens:
             leader.log.end_sync(token)
+            if leader.log.synced_end < min(token.end_offset, leader.log.end_offset):
+                self._wanted[leader] = None  # a failed write, undone meanwhile, made it worthless
             if leader.advance():
                 moved.append(leader)
         for leader in moved:

@@ -25,6 +25,8 @@ Work = Callable[[], Iterable[None] | Awaitable[None]]
 DISK_CHECK_MS = 1000
 FLUSH_CHECK_MS = 1000
 PARTITIONS_A_SLICE = 64
+LAG_CHECK_MS = 50
+LAG_WORTH_A_LINE_MS = 200
 
 
 class Upkeep:
@@ -39,6 +41,9 @@ class Upkeep:
         self._cleaner = Cleaner(clock, disk, broker, self._remove_replaced)
         self._tasks: list[asyncio.Task[None]] = []
         self._removals: set[asyncio.Task[None]] = set()
+        self._writing: asyncio.Future[None] | None = None
+        self.loop_lag_ms_max = 0.0
+        """The longest that anything ready has had to wait for its turn, as far as was noticed."""
 
     def start(self) -> None:
         config = self._broker.config
@@ -49,12 +54,15 @@ class Upkeep:
         self._every(config.retention_check_interval_ms, self._drop_expired)
         self._every(config.cleaner_backoff_ms, self._cleaner.run)
         self._every(config.checkpoint_interval_ms, self._checkpoint)
+        self._tasks.append(asyncio.create_task(self._watch_lag()))
 
     async def stop(self) -> None:
         """What was to be removed later is left: the next start knows it by its name."""
         for task in (*self._tasks, *self._removals):
             task.cancel()
         await asyncio.gather(*self._tasks, *self._removals, return_exceptions=True)
+        if self._writing is not None:  # or it would overwrite what the stop writes
+            await asyncio.wait([self._writing])
 
     def _every(self, interval_ms: float, work: Work) -> None:
         self._tasks.append(asyncio.create_task(self._repeat(interval_ms, work)))
@@ -71,6 +79,15 @@ class Upkeep:
                         await asyncio.sleep(0)
             except Exception:
                 log.exception("upkeep failed, and is tried again later")
+
+    async def _watch_lag(self) -> None:
+        while True:
+            due_ms = self._clock.monotonic_ms() + LAG_CHECK_MS
+            await asyncio.sleep(LAG_CHECK_MS / 1000)
+            lag_ms = self._clock.monotonic_ms() - due_ms
+            self.loop_lag_ms_max = max(self.loop_lag_ms_max, lag_ms)
+            if lag_ms > LAG_WORTH_A_LINE_MS:
+                log.warning("the loop was held up for %d ms", lag_ms)
 
     def _check_room(self) -> Iterable[None]:
         config = self._broker.config
@@ -112,7 +129,8 @@ class Upkeep:
         log_dir = self._broker.log_dir
         write = log_dir.begin_checkpoint()
         if write is not None:
-            await self._disk.offload(write)
+            self._writing = asyncio.ensure_future(self._disk.offload(write))
+            await asyncio.shield(self._writing)
             log_dir.end_checkpoint()
 
     def remove_folders(self, paths: Sequence[str]) -> None:

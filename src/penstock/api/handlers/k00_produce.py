@@ -9,6 +9,7 @@ that the order of a pipelined producer is kept.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
@@ -29,6 +30,8 @@ from penstock.wire.messages.k00_produce import (
 
 NONE, LEADER, ALL = 0, 1, -1
 TOPIC_IDS_SINCE = 13
+NAME_MAX, MESSAGE_MAX = 249, 1000
+"""Characters that are told of a name, and in a message, which may quote what was sent."""
 
 
 class Piece(NamedTuple):
@@ -48,112 +51,135 @@ class Pledge(NamedTuple):
     answer: PartitionProduceResponse
 
 
+@dataclass(slots=True)
+class Produce:
+    broker: Broker
+    request: ProduceRequest
+    call: Call
+    response: ProduceResponse
+    pieces: list[Piece] = field(default_factory=list)
+
+    def outcome(self) -> Outcome[ProduceResponse]:
+        for topic in self.request.topic_data:
+            answers = [self.check(topic, part) for part in topic.partition_data]
+            answered = TopicProduceResponse(topic.name, topic.topic_id, answers)
+            self.response.responses.append(answered)
+        if any(is_heavy(piece.header, piece.leader.log.config) for piece in self.pieces):
+            return self.look_inside_first()
+        return self.append_all(self.pieces)
+
+    def check(
+        self, topic: TopicProduceData, part: PartitionProduceData
+    ) -> PartitionProduceResponse:
+        """The answer for a partition, still empty, or with the reason why it is refused."""
+        answer = PartitionProduceResponse(part.index, base_offset=-1)
+        try:
+            self.pieces.append(self.checked(topic, part, answer))
+        except Refused as refused:
+            _refuse(answer, refused)
+        part.records = None  # or its memory would be held for as long as the answer waits
+        return answer
+
+    def checked(
+        self, topic: TopicProduceData, part: PartitionProduceData, answer: PartitionProduceResponse
+    ) -> Piece:
+        self.broker.check_room()
+        if self.call.version >= TOPIC_IDS_SINCE:
+            leader = self.broker.leader_by_id(topic.topic_id, part.index)
+        else:
+            leader = self.broker.leader(topic.name, part.index)
+        if self.request.acks == ALL:
+            leader.check_enough_in_sync()
+        batch = part.records
+        if not isinstance(batch, memoryview):
+            raise Refused(ErrorCode.INVALID_RECORD, "there is no batch for this partition")
+        header = check_batch(batch, leader.log.config, self.call.now_ms)
+        if header.is_transactional:
+            raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
+        return Piece(leader, batch, header, answer)
+
+    def look_inside_first(self) -> Resume[ProduceResponse]:
+        # The bytes are copied: the receive buffer is used again while this one waits.
+        copies = [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in self.pieces]
+        now_ms = self.call.now_ms
+
+        def work() -> list[Piece]:
+            looked_inside = (_looked_inside(piece, now_ms) for piece in copies)
+            return [piece for piece in looked_inside if piece is not None]
+
+        return Resume(lambda: self.broker.disk.offload(work), self.append_all)
+
+    def append_all(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
+        appended = (self.append(piece) for piece in pieces)
+        pledges = [pledge for pledge in appended if pledge is not None]
+        if self.request.acks == ALL:
+            return self.once_committed(pledges)
+        if self.request.acks == NONE:
+            _close_on_error(self.response)
+            return NO_ANSWER
+        return self.response
+
+    def append(self, piece: Piece) -> Pledge | None:
+        leader, batch, header, answer = piece
+        log = leader.log
+        try:
+            if leader.deleted:
+                raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+            done = log.append(batch, header, self.call.now_ms, leader.epoch)
+        except Refused as refused:
+            _refuse(answer, refused)
+            return None
+        self.broker.appended(leader)
+        answer.base_offset = done.base_offset
+        answer.log_append_time_ms = done.append_time_ms
+        answer.log_start_offset = log.start_offset
+        return Pledge(leader, done.last_offset + 1, answer)
+
+    def once_committed(self, pledges: list[Pledge]) -> Outcome[ProduceResponse]:
+        # A repeated batch may be committed already: then nothing is going to wake the wait.
+        waiting = [pledge for pledge in pledges if pledge.leader.high_watermark < pledge.end]
+        if not waiting:
+            return self.response
+
+        def answer(time_is_up: bool) -> ProduceResponse | None:
+            for leader, end, part in waiting:
+                if leader.high_watermark >= end:
+                    continue
+                if leader.deleted:
+                    part.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                elif time_is_up:
+                    part.error_code = ErrorCode.REQUEST_TIMED_OUT
+                else:
+                    return None
+            return self.response
+
+        sources = [leader.reached(end) for leader, end, _ in waiting]
+        return Later(sources, answer, max(self.request.timeout_ms, 0))
+
+
 def produce(broker: Broker, request: ProduceRequest, call: Call) -> Outcome[ProduceResponse]:
     if request.acks not in (NONE, LEADER, ALL):
         raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks} is none of 0, 1, -1")
     if request.transactional_id is not None:
         raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
-    pieces: list[Piece] = []
-    response = ProduceResponse()
-    for topic in request.topic_data:
-        answers = [_check(broker, topic, part, call, pieces) for part in topic.partition_data]
-        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
-    heavy = [piece for piece in pieces if is_heavy(piece.header, piece.leader.log.config)]
-    if not heavy:
-        return _append_all(broker, request, call, response, pieces)
-    return _look_inside_first(broker, request, call, response, pieces)
+    return Produce(broker, request, call, ProduceResponse()).outcome()
 
 
-def _check(
-    broker: Broker,
-    topic: TopicProduceData,
-    part: PartitionProduceData,
-    call: Call,
-    pieces: list[Piece],
-) -> PartitionProduceResponse:
-    answer = PartitionProduceResponse(part.index, base_offset=-1)
+def _looked_inside(piece: Piece, now_ms: int) -> Piece | None:
+    config = piece.leader.log.config
+    if not is_heavy(piece.header, config):
+        return piece
     try:
-        broker.check_room()
-        leader = (
-            broker.leader_by_id(topic.topic_id, part.index)
-            if call.version >= TOPIC_IDS_SINCE
-            else broker.leader(topic.name, part.index)
-        )
-        batch = part.records
-        if not isinstance(batch, memoryview):
-            raise Refused(ErrorCode.INVALID_RECORD, "there is no batch for this partition")
-        header = check_batch(batch, leader.log.config, call.now_ms)
-        if header.is_transactional:
-            raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
+        batch = memoryview(look_inside(piece.batch, piece.header, config, now_ms))
     except Refused as refused:
-        _refuse(answer, refused)
-    else:
-        pieces.append(Piece(leader, batch, header, answer))
-        part.records = None  # or its memory would be held for as long as the answer waits
-    return answer
+        _refuse(piece.answer, refused)
+        return None
+    return piece._replace(batch=batch, header=read_header(batch))
 
 
 def _refuse(answer: PartitionProduceResponse, refused: Refused) -> None:
     answer.error_code = refused.code
-    answer.error_message = refused.message or None
-
-
-def _append_all(
-    broker: Broker,
-    request: ProduceRequest,
-    call: Call,
-    response: ProduceResponse,
-    pieces: list[Piece],
-) -> Outcome[ProduceResponse]:
-    pledges: list[Pledge] = []
-    for piece in pieces:
-        _append(broker, piece, call.now_ms, pledges)
-    if request.acks == ALL and pledges:
-        return _once_committed(response, pledges, request.timeout_ms)
-    if request.acks == NONE:
-        _close_on_error(response)
-        return NO_ANSWER
-    return response
-
-
-def _append(broker: Broker, piece: Piece, now_ms: int, pledges: list[Pledge]) -> None:
-    leader, batch, header, answer = piece
-    log = leader.log
-    try:
-        if leader.deleted:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
-        done = log.append(batch, header, now_ms, leader.epoch)
-    except Refused as refused:
-        _refuse(answer, refused)
-        return
-    broker.appended(leader)
-    answer.base_offset = done.base_offset
-    answer.log_append_time_ms = done.append_time_ms
-    answer.log_start_offset = log.start_offset
-    pledges.append(Pledge(leader, done.last_offset + 1, answer))
-
-
-def _once_committed(
-    response: ProduceResponse, pledges: list[Pledge], timeout_ms: int
-) -> ProduceResponse | Later[ProduceResponse]:
-    def answer(time_is_up: bool) -> ProduceResponse | None:
-        for leader, end, part in pledges:
-            if leader.high_watermark >= end:
-                continue
-            if leader.deleted:
-                part.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif not time_is_up:
-                return None
-            else:
-                part.error_code = ErrorCode.REQUEST_TIMED_OUT
-        return response
-
-    # A repeated batch may be committed already: then nothing is going to wake the wait.
-    waiting = [pledge for pledge in pledges if pledge.leader.high_watermark < pledge.end]
-    if not waiting:
-        return response
-    sources = [leader.reached(end) for leader, end, _ in waiting]
-    return Later(sources, answer, max(timeout_ms, 0))
+    answer.error_message = refused.message[:MESSAGE_MAX] or None
 
 
 def _close_on_error(response: ProduceResponse) -> None:
@@ -161,37 +187,8 @@ def _close_on_error(response: ProduceResponse) -> None:
         for part in topic.partition_responses:
             if part.error_code:
                 reason = part.error_message or ErrorCode(part.error_code).name
-                raise Unanswerable(f"acks=0, {topic.name}-{part.index}: {reason}")
-
-
-def _look_inside_first(
-    broker: Broker,
-    request: ProduceRequest,
-    call: Call,
-    response: ProduceResponse,
-    pieces: list[Piece],
-) -> Resume[ProduceResponse]:
-    # The bytes are copied: the receive buffer is used again while this one waits.
-    copies = [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
-
-    def work() -> list[Piece]:
-        return [piece for piece in map(_looked_inside, copies) if piece is not None]
-
-    def then(checked: list[Piece]) -> Outcome[ProduceResponse]:
-        return _append_all(broker, request, call, response, checked)
-
-    def _looked_inside(piece: Piece) -> Piece | None:
-        config = piece.leader.log.config
-        if not is_heavy(piece.header, config):
-            return piece
-        try:
-            batch = memoryview(look_inside(piece.batch, piece.header, config, call.now_ms))
-        except Refused as refused:
-            _refuse(piece.answer, refused)
-            return None
-        return piece._replace(batch=batch, header=read_header(batch))
-
-    return Resume(lambda: broker.disk.offload(work), then)
+                name = topic.name[:NAME_MAX] or topic.topic_id.hex()
+                raise Unanswerable(f"acks=0, partition {part.index} of {name!r}: {reason}")
 
 
 def produce_failed(request: ProduceRequest, code: ErrorCode, message: str) -> ProduceResponse:

@@ -14,6 +14,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.log.validation import check_batch
 from penstock.replication.leader import Leader
 from penstock.wire.single_produce import (
+    ACKS_ALL,
     ACKS_LEADER,
     TOPIC_IDS_SINCE,
     answer_single,
@@ -54,6 +55,8 @@ def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | Pl
         return None
     log, batch = leader.log, asked.batch
     try:
+        if asked.acks == ACKS_ALL:
+            leader.check_enough_in_sync()
         header = check_batch(batch, log.config, now_ms)
         if header.is_transactional:
             return None

@@ -3,53 +3,48 @@
 from __future__ import annotations
 
 import statistics
-import time
+from pathlib import Path
 
 from bench.measurement import Result
 from bench.pinned_broker import PinnedBroker
-from bench.raw_client import RawClient, batch_of, produce_frame
+from bench.raw_client import batch_of, produce_frame
 
 
-def start() -> Result:
+def start(profile: Path | None = None) -> Result:
     """From the start of the process to the ready line, as the median of seven."""
     times = []
     for _ in range(7):
-        with PinnedBroker() as broker:
+        with PinnedBroker(profile=profile) as broker:
             times.append(broker.started_ms)
     middle = statistics.median(times)
     return Result("serve ready", middle, "ms", "< 300", middle < 300, f"worst {max(times):.0f} ms")
 
 
-def memory() -> Result:
+def memory(profile: Path | None = None) -> Result:
     """Resident with 1,000 partitions, each of them written to."""
-    with PinnedBroker() as broker:
-        client = RawClient(broker.host, broker.port)
+    with PinnedBroker(profile=profile) as broker, broker.client() as client:
         empty = broker.resident_mb()
         client.create_topic("many", partitions=1000)
         batch = batch_of(1, 100)
         for partition in range(1000):
             client.ask(produce_frame("many", partition, batch, 1))
         full = broker.resident_mb()
-        client.close()
     return Result(
         "resident with 1,000 partitions", full, "MB", "< 60", full < 60, f"empty {empty:.0f} MB"
     )
 
 
-def cost_by_partitions() -> Result:
+def cost_by_partitions(profile: Path | None = None) -> Result:
     """CPU per produce request on a topic of 10,000 partitions, against one of 1."""
     costs = {}
     for partitions in (1, 10_000):
-        with PinnedBroker() as broker:
-            client = RawClient(broker.host, broker.port)
-            client.create_topic("grow", partitions=partitions, flush_on_acks_all="false")
+        with PinnedBroker(profile=profile) as broker, broker.client() as client:
+            client.create_topic("grow", partitions=partitions)
             frame = produce_frame("grow", partitions - 1, batch_of(1, 100), 1)
             client.pipeline(frame, 20_000, window=500, at_once=50)
-            before, began = broker.cpu_seconds(), time.perf_counter()
+            spent = broker.spent()
             client.pipeline(frame, 100_000, window=500, at_once=50)
-            costs[partitions] = 1e6 * (broker.cpu_seconds() - before) / 100_000
-            del began
-            client.close()
+            costs[partitions] = 1e6 * spent()[1] / 100_000
     ratio = costs[10_000] / costs[1]
     details = ", ".join(f"{count}: {cost:.2f} us" for count, cost in costs.items())
     return Result(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -20,4 +21,5 @@ class Result(NamedTuple):
         return f"{verdict} {measured} (goal {self.goal}) {self.details}"
 
 
-Measurement = Callable[[], Result]
+Measurement = Callable[[Path | None], Result]
+"""Given a path, the broker runs under a profiler that writes there, and the figure is worthless."""

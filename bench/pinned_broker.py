@@ -10,9 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from bench.raw_client import RawClient
 
 BROKER_CORE, LOAD_CORE = 0, 1
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -59,9 +63,16 @@ class PinnedBroker:
         self.process.stdout.close()
         self._folder.cleanup()
 
-    @property
-    def address(self) -> str:
-        return f"{self.host}:{self.port}"
+    @contextmanager
+    def client(self) -> Iterator[RawClient]:
+        client = RawClient(self.host, self.port)
+        yield client
+        client.close()
+
+    def spent(self) -> Callable[[], tuple[float, float]]:
+        """Begins to measure; what is returned gives the seconds since, and those of CPU."""
+        cpu, began = self.cpu_seconds(), time.perf_counter()
+        return lambda: (time.perf_counter() - began, self.cpu_seconds() - cpu)
 
     def cpu_seconds(self) -> float:
         """User and system time of all threads, to the kernel's tick."""

@@ -27,8 +27,8 @@ MEASUREMENTS: dict[str, Measurement] = {
 def main(names: list[str]) -> int:
     results = {}
     for name in names or MEASUREMENTS:
-        result = MEASUREMENTS[name]()
-        results[name] = result.__dict__ if hasattr(result, "__dict__") else result._asdict()
+        result = MEASUREMENTS[name](None)
+        results[name] = result._asdict()
         print(result.line())
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)

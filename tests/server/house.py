@@ -15,6 +15,7 @@ from tests.api.desk import Desk
 from tests.raw_client import frame_of
 
 from penstock.api.table import APIS
+from penstock.metadata.changes import delete_topic
 from penstock.server.door import Door
 from penstock.server.session import Session
 from penstock.server.syncer import Syncer
@@ -160,6 +161,11 @@ class House:
         await asyncio.sleep(0)
         return self.desk.change(decide)
 
+    def delete_topic(self, name: str) -> None:
+        topic = self.desk.image.topics[name]
+        self.desk.change(lambda image: delete_topic(image, name, nonce=topic.id))
+        self.broker.remove_topic(topic)
+
     def connect(self, host: str = "10.0.0.1") -> MemoryConnection:
         connection = MemoryConnection(f"{host}:{next(self._ports)}")
         self.door.admit(connection)
@@ -174,14 +180,26 @@ class House:
             while not until():
                 await asyncio.sleep(0)
 
+    async def receive(self, connection: MemoryConnection, count: int) -> list[bytes]:
+        """So many answers, once they are there."""
+        found: list[bytes] = []
+
+        def all_there() -> bool:
+            connection.step()
+            found.extend(connection.answers())
+            return len(found) >= count or connection.is_closed
+
+        await self.settle(all_there)
+        assert len(found) == count
+        return found
+
     async def ask(
         self, connection: MemoryConnection, request: Message, version: int | None = None
     ) -> Any:
         api = APIS[request.KEY]
         version = api.versions.max if version is None else version
         connection.give(frame_of(request, version))
-        await self.settle(lambda: len(connection.taken) >= 4 or connection.is_closed)
-        (answer,) = connection.answers()
+        (answer,) = await self.receive(connection, 1)
         return decode_response(api.response, answer, version)[1]
 
     async def close(self) -> None:

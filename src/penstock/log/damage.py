@@ -44,7 +44,12 @@ def encode(damage: Sequence[Damage]) -> bytes:
 
 
 def decode(data: bytes, path: str) -> list[Damage]:
-    version, *rows = data.decode().split("\n")
-    if version != str(VERSION):
-        raise Unusable(f"{path} has version {version}, this release reads version {VERSION}")
-    return [Damage(*map(int, row.split(" "))) for row in rows if row]
+    try:
+        version, *rows = data.decode().split("\n")
+        if int(version) > VERSION:
+            raise Unusable(f"{path} has version {version}, this release reads up to {VERSION}")
+        return [Damage(*map(int, row.split(" "))) for row in rows if row]
+    except (ValueError, TypeError):
+        raise Unusable(
+            f"{path} cannot be read; without it the log is looked through again"
+        ) from None

@@ -63,7 +63,7 @@ def decode(data: bytes, path: str) -> ProducerStates | None:
         raise Unusable(f"{path} has version {version}, this release reads version {VERSION}")
     try:
         return _decode_body(data)
-    except error:
+    except (error, KeyError):
         return None
 
 

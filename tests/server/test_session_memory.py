@@ -1,0 +1,166 @@
+"""What one connection, and all of them together, may have in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.raw_client import a_batch, fetch_of, frame_of, produce_of
+from tests.server.house import ANY, House
+
+from penstock.server import session
+from penstock.wire.frames import FrameReader
+from penstock.wire.messages.k03_metadata import MetadataRequest
+
+LARGE = 300_000
+"""More than the shared buffer holds, and so received into memory of its own."""
+
+METADATA = frame_of(MetadataRequest(None), 9)
+
+
+def large_request(size: int = LARGE) -> bytes:
+    return frame_of(produce_of("news", a_batch(b"v" * size), acks=1), 9)
+
+
+async def test_requests_past_the_budget_are_not_received_until_there_is_room(
+    make_house: Callable[..., House],
+) -> None:
+    house = make_house(queued_max_request_bytes="750000")
+    house.desk.create("news")
+    connections = [house.connect() for _ in range(5)]
+    request = large_request()
+    for connection in connections:
+        connection.give(request[:1000])
+        connection.give(request[1000:-1])
+    assert house.door.budget.used <= 750_000
+    waiting = [connection for connection in connections if connection.inbound]
+    assert len(waiting) == 3
+    for connection in connections:
+        connection.give(request[-1:])
+    for connection in connections:
+        await house.receive(connection, 1)
+    assert house.door.budget.used == 0
+
+
+async def test_who_leaves_gives_its_memory_to_who_waits(make_house: Callable[..., House]) -> None:
+    house = make_house(queued_max_request_bytes="450000")
+    house.desk.create("news")
+    first, second = house.connect(), house.connect()
+    request = large_request()
+    for connection in (first, second):
+        connection.give(request[:1000])
+        connection.give(request[1000:-1])
+    assert second.inbound
+    house.session_of(first).close()
+    second.give(request[-1:])
+    await house.receive(second, 1)
+
+
+async def test_a_large_request_that_is_kept_for_later_still_counts(house: House) -> None:
+    house.desk.create("news")
+    house.desk.create("quiet")
+    connection = house.connect()
+    poll = frame_of(fetch_of("quiet", max_wait_ms=60_000), 11)
+    connection.give(poll * session.IN_FLIGHT_MAX)
+    request = large_request()
+    connection.give(request)
+    assert house.door.budget.used >= LARGE
+    await house.ask(house.connect(), produce_of("quiet", a_batch(b"v")), 9)
+    await house.receive(connection, session.IN_FLIGHT_MAX + 1)
+    assert house.door.budget.used == 0
+
+
+async def test_a_large_request_that_waits_itself_counts_until_it_is_done(house: House) -> None:
+    house.desk.create("news", record_validation="full")
+    connection = house.connect()
+    connection.give(large_request() + METADATA)
+    assert house.door.budget.used >= LARGE
+    await house.receive(connection, 2)
+    assert house.door.budget.used == 0
+
+
+async def test_a_request_that_waits_for_our_memory_does_not_count_as_one_that_never_ends(
+    make_house: Callable[..., House],
+) -> None:
+    house = make_house(queued_max_request_bytes="450000", request_receive_timeout_ms="30000")
+    house.desk.create("news")
+    first, second = house.connect(), house.connect()
+    request = large_request()
+    for connection in (first, second):
+        connection.give(request[:1000])
+        connection.give(request[1000:-1])
+    house.clock.time_ms += 20_000
+    first.give(request[-1:])
+    await house.receive(first, 1)
+    house.clock.time_ms += 20_000
+    house.door.close_idle()
+    assert not second.is_closed
+    second.step()
+    house.clock.time_ms += 30_001
+    house.door.close_idle()
+    assert second.is_closed
+    assert house.door.budget.used == 0
+
+
+async def test_half_a_request_behind_answers_that_are_not_taken_does_not_count_either(
+    house: House,
+) -> None:
+    connection = house.connect()
+    connection.room = 0
+    connection.give(METADATA + METADATA[:-1])
+    house.clock.time_ms += 31_000
+    house.door.close_idle()
+    assert not connection.is_closed
+    connection.room = ANY
+    connection.give(METADATA[-1:])
+    await house.receive(connection, 2)
+
+
+async def test_large_answers_are_not_made_before_those_before_them_are_taken(
+    house: House,
+) -> None:
+    house.desk.create("wide", 5000)
+    connection = house.connect()
+    connection.room = 0
+    connection.give(METADATA * 500)
+    held = house.session_of(connection)._weight
+    assert session.ANSWERS_BYTES_MAX < held < 2 * session.ANSWERS_BYTES_MAX
+    connection.room = ANY
+    await house.receive(connection, 500)
+    assert house.session_of(connection)._weight == 0
+
+
+async def test_large_answers_behind_a_long_poll_are_not_all_made_at_once(house: House) -> None:
+    house.desk.create("wide", 5000)
+    house.desk.create("quiet")
+    connection = house.connect()
+    poll = frame_of(fetch_of("quiet", max_wait_ms=60_000), 11)
+    connection.give(poll + METADATA * 250 + poll + METADATA * 250)
+    held = house.session_of(connection)._weight
+    assert session.ANSWERS_BYTES_MAX < held < 2 * session.ANSWERS_BYTES_MAX
+    await house.ask(house.connect(), produce_of("quiet", a_batch(b"v")), 9)
+    await house.receive(connection, 502)
+    assert house.session_of(connection)._weight == 0
+
+
+async def test_a_request_that_the_system_has_no_memory_for_ends_its_connection(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_memory(reader: FrameReader, shared: memoryview) -> memoryview:
+        raise OSError("Cannot allocate memory")
+
+    connection = house.connect()
+    monkeypatch.setattr(FrameReader, "space", no_memory)
+    connection.give(METADATA)
+    assert connection.is_closed
+    assert "Cannot allocate memory" in caplog.text
+
+
+async def test_a_session_that_ended_is_held_by_nobody(house: House) -> None:
+    house.desk.create("news")
+    connection = house.connect()
+    connection.give(frame_of(fetch_of("news", max_wait_ms=60_000), 11) * 10)
+    leader = house.broker.leader("news", 0)
+    assert len(leader.moved) == 10
+    house.session_of(connection).close()
+    assert (len(leader.moved), house.door.connections, house.door._sending) == (0, 0, {})

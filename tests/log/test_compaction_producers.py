@@ -13,7 +13,7 @@ from tests.log.compacting import (
     roll_and_compact,
     write,
 )
-from tests.log.making import NOW_MS, TOPIC_ID, opened, put_marker
+from tests.log.making import NOW_MS, TOPIC_ID, opened, put_marker, settle
 
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
@@ -221,15 +221,21 @@ def test_a_snapshot_with_a_transaction_open_does_not_outlive_the_marker(
 ) -> None:
     log.config = WITHOUT_RETENTION
     in_transaction(log, 0, b"a")
+    write(log, (b"large", b"x" * 700))
     log.roll()  # takes a snapshot here, in the middle of the transaction
+    taken_at = log.end_offset
     put_marker(log, 7, commit=False)
     write(log, (b"c", b"1"), producer_id=7, producer_epoch=0, base_sequence=1)
+    write(log, (b"large too", b"x" * 700))
     for number in range(4):
         write(log, (b"b", b"%d" % number))
         roll_and_compact(log, now_ms=NOW_MS + number)
     assert not markers(log)
-    latest = max(folder.glob("*.snapshot"))
-    latest.write_bytes(b"torn")
-    again = opened(disk, str(folder), CONFIG)
+    assert log.segments[1].base == taken_at
+    settle(log)
+    for path in folder.glob("*.snapshot"):
+        if int(path.stem) > taken_at:
+            path.write_bytes(b"torn")
+    again = opened(disk, str(folder), CONFIG, log.synced_end)
     assert not again.producers.open_transactions()
     assert again.last_stable_offset(again.end_offset) == again.end_offset

@@ -116,30 +116,38 @@ async def test_half_a_request_behind_answers_that_are_not_taken_does_not_count_e
     await house.receive(connection, 2)
 
 
+@pytest.fixture
+def answers_bytes_max(monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(session, "ANSWERS_BYTES_MAX", 100_000)
+    return 100_000
+
+
 async def test_large_answers_are_not_made_before_those_before_them_are_taken(
-    house: House,
+    house: House, answers_bytes_max: int
 ) -> None:
-    house.desk.create("wide", 5000)
+    house.desk.create("wide", 500)
     connection = house.connect()
     connection.room = 0
-    connection.give(METADATA * 500)
+    connection.give(METADATA * 50)
     held = house.session_of(connection)._weight
-    assert session.ANSWERS_BYTES_MAX < held < 2 * session.ANSWERS_BYTES_MAX
+    assert answers_bytes_max < held < 2 * answers_bytes_max
     connection.room = ANY
-    await house.receive(connection, 500)
+    await house.receive(connection, 50)
     assert house.session_of(connection)._weight == 0
 
 
-async def test_large_answers_behind_a_long_poll_are_not_all_made_at_once(house: House) -> None:
-    house.desk.create("wide", 5000)
+async def test_large_answers_behind_a_long_poll_are_not_all_made_at_once(
+    house: House, answers_bytes_max: int
+) -> None:
+    house.desk.create("wide", 500)
     house.desk.create("quiet")
     connection = house.connect()
     poll = frame_of(fetch_of("quiet", max_wait_ms=60_000), 11)
-    connection.give(poll + METADATA * 250 + poll + METADATA * 250)
+    connection.give(poll + METADATA * 25 + poll + METADATA * 25)
     held = house.session_of(connection)._weight
-    assert session.ANSWERS_BYTES_MAX < held < 2 * session.ANSWERS_BYTES_MAX
+    assert answers_bytes_max < held < 2 * answers_bytes_max
     await house.ask(house.connect(), produce_of("quiet", a_batch(b"v")), 9)
-    await house.receive(connection, 502)
+    await house.receive(connection, 52)
     assert house.session_of(connection)._weight == 0
 
 

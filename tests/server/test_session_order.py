@@ -193,6 +193,23 @@ async def test_a_client_that_takes_nothing_is_not_read_from(house: House) -> Non
     await house.receive(connection, 11)
 
 
+async def test_one_connection_does_not_keep_the_others_waiting_for_all_of_its_requests(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script(["now"] * 20)
+
+    def takes_long(frame: memoryview, peer: str, now_ms: int) -> ScriptedCall:
+        house.clock.time_ms += session.PASS_MS_MAX // 2
+        return script.read_call(frame, peer, now_ms)
+
+    monkeypatch.setattr(session, "read_call", takes_long)
+    connection = house.connect()
+    connection.give(b"".join(framed(n.to_bytes(4, "big")) for n in range(20)))
+    assert len(script.begun) == 3
+    found = await house.receive(connection, 20)
+    assert [int.from_bytes(answer[:4], "big") for answer in found] == list(range(20))
+
+
 async def test_a_thousand_answers_outstanding_stop_the_reading_until_one_is_given(
     house: House,
 ) -> None:

@@ -25,7 +25,7 @@ from penstock.log.segment import Segment
 from penstock.wire.batch import HEADER_SIZE, LENGTH_OVERHEAD, NO_TIMESTAMP, size_at
 from penstock.world.ports import Buffer, Cold, File
 
-CHUNK_BYTES = 128 << 10
+CHUNK_BYTES = 64 << 10
 """Sifted at a time: a few milliseconds, or one batch if that is larger."""
 WARM_BYTES = 4 << 20
 SYNC_BYTES = 32 << 20

@@ -17,8 +17,9 @@ from penstock.world.ports import Clock, Cold, Disk
 
 log = logging.getLogger(__name__)
 
-PAUSE_SHARE = 1.0
-"""Of the time that a step has taken, so that compaction gets at most half of a core."""
+PAUSE_MS = 2
+"""Steps are followed by a pause as long as they took, so that compaction gets at most half of a
+core; timers do not count less than a millisecond, so pauses are put together until they do."""
 
 OnReplaced = Callable[[Compaction, int], None]
 """What becomes of replaced files, after so many milliseconds."""
@@ -32,6 +33,7 @@ class Cleaner:
         self._on_replaced = on_replaced
         self._uncleanable: set[PartitionLog] = set()
         """Until the next start: a pass would come to the same end."""
+        self._owed_ms = 0.0
 
     async def run(self) -> None:
         """Compact whatever is due now."""
@@ -84,5 +86,7 @@ class Cleaner:
         else:
             began_ms = self._clock.monotonic_ms()
             await self._disk.offload(wait)
-            took_ms = self._clock.monotonic_ms() - began_ms
-            await asyncio.sleep(took_ms / 1000 * PAUSE_SHARE)
+            self._owed_ms += self._clock.monotonic_ms() - began_ms
+            if self._owed_ms >= PAUSE_MS:
+                await asyncio.sleep(self._owed_ms / 1000)
+                self._owed_ms = 0.0

@@ -33,6 +33,8 @@ IN_FLIGHT_MAX = 1000
 """Answers that may be outstanding on one connection before it is no longer read from."""
 PARTS_MAX = 1024
 """Answers are sent on before more than so many pieces of them have piled up in one pass."""
+PASS_MS_MAX = 10
+"""How long the requests of one connection are handled before it is the turn of others."""
 ANSWERS_BYTES_MAX = 4 << 20
 """Memory that answers may take on one connection before no more requests of it are handled."""
 
@@ -49,6 +51,7 @@ class Session:
         "_slots",
         "_task",
         "_weight",
+        "_will_go_on",
         "active_ms",
         "closed",
         "frame_since_ms",
@@ -60,12 +63,13 @@ class Session:
         self._frames = FrameReader(door.config.max_request_bytes, door.buffers.take)
         self._out: list[Part] = []
         self._slots: deque[Slot] = deque()
-        self._backlog: deque[memoryview] = deque()
+        self._backlog: list[memoryview] = []
         self._task: asyncio.Task[None] | None = None
         self._granted = 0
         self._weight = 0
         """Bytes of answers in `_out` and `_slots`, as far as they are in memory and not small."""
         self._reading = False
+        self._will_go_on = False
         self.closed = False
         self.active_ms = door.clock.monotonic_ms()
         self.frame_since_ms: float | None = None
@@ -150,39 +154,51 @@ class Session:
 
     # -- one pass
 
-    def _pass(self, frames: list[memoryview]) -> None:
-        now_ms = self._door.clock.now_ms()
+    def _pass(self, frames: list[memoryview], *, are_copies: bool = False) -> None:
+        clock = self._door.clock
+        now_ms, until_ms = clock.now_ms(), clock.monotonic_ms() + PASS_MS_MAX
         for position, frame in enumerate(frames):
-            if self._task is not None or self._has_too_many_answers():
-                self._keep(frames[position:])
+            must_pause = self._task is not None or self._has_too_many_answers()
+            if must_pause or clock.monotonic_ms() > until_ms:
+                self._keep(frames[position:], are_copies)
                 break
             self._take(frame, now_ms)
             if self.closed:
                 break
             is_piled_up = len(self._out) > PARTS_MAX or self._weight > ANSWERS_BYTES_MAX
             if is_piled_up and not self._finish_pass():
-                self._keep(frames[position + 1 :])
+                self._keep(frames[position + 1 :], are_copies)
                 break
         self._finish_pass()
         self._release_if_handled()
+        if self._backlog and not self._is_held_up():
+            self._go_on_soon()
 
     def _release_if_handled(self) -> None:
         """A large request's memory, unless it waits, is kept for later, or has just begun."""
         if self._granted and not (self._task or self._backlog or self._frames.big_size):
             self._release_memory()
 
+    def _go_on_soon(self) -> None:
+        if not self._will_go_on:
+            self._will_go_on = True
+            self._door.loop.call_soon(self._go_on)
+
     def _go_on(self) -> None:
         """Take up what was kept, then reading, once nothing stands in the way any more."""
+        self._will_go_on = False
         if self.closed or self._is_held_up():
             return
         if self._backlog:
-            frames, self._backlog = list(self._backlog), deque()
-            self._pass(frames)
+            frames, self._backlog = self._backlog, []
+            self._pass(frames, are_copies=True)
         self._read_on()
 
-    def _keep(self, frames: list[memoryview]) -> None:
-        """For later: the shared buffer they lie in is about to be used again."""
-        self._backlog.extend(memoryview(bytearray(frame)) for frame in frames)
+    def _keep(self, frames: list[memoryview], are_copies: bool) -> None:
+        """For later: the memory that they were received into is about to be used again."""
+        if not are_copies:
+            frames = [memoryview(bytearray(frame)) for frame in frames]
+        self._backlog += frames
         self._stop_reading()
 
     def _finish_pass(self) -> bool:
@@ -356,7 +372,7 @@ class Session:
             self._stop_reading()
             self._connection.on_writable(self._writable)
         elif not self._reading:  # not from here: this may run inside another connection's pass
-            self._door.loop.call_soon(self._go_on)
+            self._go_on_soon()
 
     def _writable(self) -> None:
         self._connection.on_writable(None)

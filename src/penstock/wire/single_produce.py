@@ -54,7 +54,7 @@ def read_single(frame: memoryview) -> SingleProduce | None:
     """None for any other request, whole or broken."""
     try:
         key, version, correlation_id, client_bytes = _HEADER.unpack_from(frame)
-        if key != PRODUCE or not LOWEST <= version <= HIGHEST:
+        if key != PRODUCE or not LOWEST <= version <= HIGHEST or client_bytes < -1:
             return None
         at = _HEADER.size + (client_bytes if client_bytes > 0 else 0)
         if version >= FLEXIBLE_SINCE:

@@ -252,3 +252,14 @@ async def test_folders_come_and_go(disk: RealDisk, tmp_path: Path) -> None:
     disk.remove_folder(str(tmp_path / "x"))
     disk.remove_folder(str(tmp_path / "x"))
     assert not disk.exists(str(tmp_path / "x"))
+
+
+def test_a_file_that_nobody_knows_any_more_is_closed(tmp_path: Path) -> None:
+    disk = RealDisk()
+    file = disk.open(str(tmp_path / "dropped"))
+    file.append([b"x"])
+    descriptor = file.fileno()
+    del file
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    disk.close()

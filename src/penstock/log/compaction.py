@@ -58,7 +58,6 @@ class Compaction:
         self._keys = KeyMap(map_bytes)
         self._following = log.segments[log.segment_of(dirt.cleanable.end)]
         self.dropped_paths: list[str] = []
-        self.dropped_files: list[File] = []
         """Of segments that were replaced; to be removed and closed once nobody reads them."""
         self.bytes_before = 0
         self.bytes_after = 0
@@ -114,7 +113,6 @@ class Compaction:
             raise
         self.bytes_before += group.size
         self.bytes_after += target.size
-        self.dropped_files += [segment.file for segment in group.segments]
         self.dropped_paths += swapping.finish(self._log, group, target)
 
     def _write(self, group: Stretch, sieve: Sieve, target: Segment) -> Iterator[Wait]:

@@ -9,13 +9,24 @@ from __future__ import annotations
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.wire import batch as batches
-from penstock.wire.batch import NO_PRODUCER, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader, read_header
+from penstock.wire.batch import (
+    COMPRESSION_MASK,
+    LOG_APPEND_TIME,
+    NO_PRODUCER,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    BatchHeader,
+    read_header,
+)
 from penstock.wire.batch_builder import check_records, recompress
 from penstock.wire.compression import Codec
 
 EXPANSION_MAX = 64
 """How many times `max.message.bytes` a batch may take once it is decompressed."""
 EXPANDED_BYTES_MIN = 64 << 20
+
+PRODUCERS_ATTRIBUTES = COMPRESSION_MASK | LOG_APPEND_TIME | TRANSACTIONAL
 
 _LAST_CODEC = max(Codec)
 
@@ -43,6 +54,8 @@ def check_batch(batch: memoryview, config: TopicConfig, now_ms: int) -> BatchHea
 
 
 def _check_attributes(header: BatchHeader) -> None:
+    if header.attributes & ~PRODUCERS_ATTRIBUTES and not header.is_control:
+        raise _invalid(f"attributes {header.attributes:#x} are not a producer's to set")
     if header.is_control:
         raise _invalid("control batches are written by brokers only")
     if header.codec > _LAST_CODEC:

@@ -15,7 +15,7 @@ from penstock.log.compaction import Compaction
 from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
 from penstock.server.syncer import Syncer
-from penstock.world.ports import Clock, Disk, File
+from penstock.world.ports import Clock, Disk
 
 log = logging.getLogger(__name__)
 
@@ -139,31 +139,19 @@ class Upkeep:
 
     def _remove_replaced(self, compaction: Compaction, delay_ms: int) -> None:
         """Segments that compaction has put others in the place of."""
-        paths, files = compaction.dropped_paths, compaction.dropped_files
-        self._remove_later(paths, delay_ms, self._disk.remove, files)
+        self._remove_later(compaction.dropped_paths, delay_ms, self._disk.remove)
 
     def _remove_later(
-        self,
-        paths: Sequence[str],
-        delay_ms: int,
-        remove: Callable[[str], None],
-        files: Sequence[File] = (),
+        self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
     ) -> None:
         if paths:
-            task = asyncio.create_task(self._remove(paths, delay_ms, remove, files))
+            task = asyncio.create_task(self._remove(paths, delay_ms, remove))
             self._removals.add(task)
             task.add_done_callback(self._removals.discard)
 
     async def _remove(
-        self,
-        paths: Sequence[str],
-        delay_ms: int,
-        remove: Callable[[str], None],
-        files: Sequence[File],
+        self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
     ) -> None:
-        """Open files are closed first, or their room on the disk would not be given back."""
         await asyncio.sleep(delay_ms / 1000)
-        for file in files:
-            file.close()
         for path in paths:
             await self._disk.offload(partial(remove, path))

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count, islice
 from typing import TypeVar
+from weakref import ref
 
 from penstock.errors import Unusable
 from penstock.world import linux
@@ -44,7 +45,16 @@ _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 class RealFile:
     """One file that grows at its end, with a descriptor only while it is needed."""
 
-    __slots__ = ("_descriptor", "_disk", "_pins", "_size", "path", "unsynced", "used")
+    __slots__ = (
+        "__weakref__",
+        "_descriptor",
+        "_disk",
+        "_pins",
+        "_size",
+        "path",
+        "unsynced",
+        "used",
+    )
 
     def __init__(self, disk: RealDisk, path: str) -> None:
         self._disk = disk
@@ -181,8 +191,7 @@ class RealFile:
             self._descriptor = -1
 
     def __del__(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        self.release()
 
 
 def _write_all(descriptor: int, parts: Sequence[Buffer], position: int) -> int:
@@ -210,7 +219,8 @@ class RealDisk:
         soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self._max_open = max_open_files or max(64, min(soft_limit // 4, MOST_OPEN_FILES))
         self._filesystems: dict[int, int] = {}
-        self._open: OrderedDict[int, RealFile] = OrderedDict()
+        self._open: OrderedDict[int, ref[RealFile]] = OrderedDict()
+        """Weakly: a file that nobody knows any more, being dropped, gives its space back."""
         self._numbers = count()
         self._kernel: KernelSync | None = None
         self._kernel_tried = False
@@ -226,13 +236,14 @@ class RealDisk:
         for descriptor in self._filesystems.values():
             os.close(descriptor)
         self._filesystems.clear()
-        for file in list(self._open.values()):
-            file.release()
+        for file in [found() for found in self._open.values()]:
+            if file is not None:
+                file.release()
 
     def opened(self, file: RealFile) -> None:
         if len(self._open) >= self._max_open:
             self._close_some()
-        self._open[id(file)] = file
+        self._open[id(file)] = ref(file)
 
     def closed(self, file: RealFile) -> None:
         self._open.pop(id(file), None)
@@ -244,8 +255,8 @@ class RealDisk:
         use, and costs nothing then. A few are looked at each time, so that no open takes long.
         """
         crowded = len(self._open) >= 2 * self._max_open
-        for file in list(islice(self._open.values(), CANDIDATES)):
-            if len(self._open) < self._max_open:
+        for file in [found() for found in islice(self._open.values(), CANDIDATES)]:
+            if file is None or len(self._open) < self._max_open:
                 return
             if file.may_close(crowded) and not file.used:
                 file.release()

@@ -42,7 +42,9 @@ def values_in(house: House, topic: str) -> list[bytes | None]:
     found, position = [], 0
     while position < len(data):
         size = int.from_bytes(data[position + 8 : position + 12], "big") + 12
-        found += [record.value for record in read_records(data[position : position + size], 1 << 20)]
+        found += [
+            record.value for record in read_records(data[position : position + size], 1 << 20)
+        ]
         position += size
     return found
 
@@ -91,9 +93,7 @@ async def test_what_the_same_pass_wrote_elsewhere_is_there_and_wakes_its_readers
     reader.give(frame_of(fetch_of("good", max_wait_ms=60_000), 11))
     house.disk.full_folder = "full-0"
     writer.give(
-        produced(
-            produce_of("good", a_batch(b"kept"), acks=1), produce_of("full", a_batch(b"lost"))
-        )
+        produced(produce_of("good", a_batch(b"kept"), acks=1), produce_of("full", a_batch(b"lost")))
     )
     assert writer.is_closed
     assert values_in(house, "good") == [b"kept"]

@@ -7,13 +7,14 @@ from typing import Any
 
 from penstock.api.outcome import Later
 from penstock.replication.signals import Signal
+from penstock.server.deadlines import Deadlines
 from penstock.server.waits import Slot, Waiting
 
 LONG_MS = 10**9
 
 
 def waiting(later: Later[Any], given: list[Any]) -> Waiting:
-    return Waiting(asyncio.get_running_loop(), later, given.append)
+    return Waiting(Deadlines(asyncio.get_running_loop()), later, given.append)
 
 
 async def test_a_wait_is_looked_at_each_time_its_source_wakes_it_until_there_is_an_answer() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.api.broker import Broker
 from penstock.metadata.keeper import Keeper
 from penstock.replication.leader import Leader
+from penstock.server.deadlines import Deadlines
 from penstock.server.memory import Budget, Buffers
 from penstock.server.session import Session
 from penstock.server.syncer import Syncer
@@ -31,6 +32,7 @@ class Door:
         self.broker = broker
         self.change: Callable[[Any], Any] = keeper.change
         self.budget = Budget(broker.config.queued_max_bytes)
+        self.deadlines = Deadlines(self.loop)
         self.buffers = Buffers()
         self.buffer = memoryview(bytearray(BUFFER_SIZE))
         self._syncer = syncer

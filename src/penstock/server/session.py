@@ -22,6 +22,7 @@ from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.errors import Malformed
 from penstock.server.waits import Promise, Slot, Waiting
 from penstock.wire.frames import FrameReader
+from penstock.wire.single_produce import PRODUCE
 from penstock.world.ports import Connection, FileRange, Part
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ IN_FLIGHT_MAX = 1000
 """Answers that may be outstanding on one connection before it is no longer read from."""
 PARTS_MAX = 1024
 """Answers are sent on before more than so many pieces of them have piled up in one pass."""
+LISTS_BYTES_MAX = 4 << 20
+"""For every request but Produce: those are lists of names and numbers, at some microseconds for
+each few bytes."""
 PASS_MS_MAX = 10
 """How long the requests of one connection are handled before it is the turn of others."""
 ANSWERS_BYTES_MAX = 4 << 20
@@ -223,6 +227,8 @@ class Session:
             if short is not None:
                 self._put(short)
                 return
+            if len(frame) > LISTS_BYTES_MAX and int.from_bytes(frame[:2], "big") != PRODUCE:
+                raise Unanswerable(f"a request of {len(frame)} bytes that is not Produce")
             call = read_call(frame, self._connection.peer, now_ms)
             outcome = call.run(self._door.broker)
             if type(outcome) is call.answers and not self._slots:
@@ -241,7 +247,7 @@ class Session:
     def _put(self, answer: bytes | Pledge) -> None:
         """An answer that is encoded already."""
         if isinstance(answer, Pledge):
-            self._slots.append(Promise(self._door.loop, answer, self._keep_promise))
+            self._slots.append(Promise(self._door.deadlines, answer, self._send_soon))
         elif not self._slots:
             self._out.append(answer)
         else:
@@ -249,8 +255,7 @@ class Session:
             self._slots.append(slot)
             self._fill(slot, [answer])
 
-    def _keep_promise(self, promise: Promise, answer: bytes) -> None:
-        self._fill(promise, [answer])
+    def _send_soon(self) -> None:
         self._door.send_soon(self)
 
     def _carry_out(self, call: Call, outcome: Any) -> None:
@@ -274,7 +279,7 @@ class Session:
             else:
                 self._deliver(call, slot, answer)
 
-        slot.waiting = Waiting(self._door.loop, later, deliver)
+        slot.waiting = Waiting(self._door.deadlines, later, deliver)
 
     def _deliver(self, call: Call, slot: Slot, answer: Any) -> None:
         try:
@@ -295,9 +300,13 @@ class Session:
     def _fill(self, slot: Slot, parts: list[Part]) -> None:
         """Answers leave in the order of their requests: an early one waits for those before it."""
         slot.parts = parts
+        self._collect()
+
+    def _collect(self) -> None:
         slots = self._slots
-        while slots and slots[0].parts is not None:
-            self._out.extend(slots.popleft().parts or ())
+        while slots and (parts := slots[0].parts) is not None:
+            self._out.extend(parts)
+            slots.popleft()
 
     # -- requests that wait themselves
 
@@ -356,6 +365,7 @@ class Session:
 
     def send(self) -> None:
         """As much of the answers that are ready as the client takes."""
+        self._collect()
         if not self._out or self.closed:
             return
         try:

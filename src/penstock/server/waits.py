@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from penstock.api.handlers.k00_produce_single import Pledge
 from penstock.api.outcome import Later
+from penstock.server.deadlines import Deadlines
 from penstock.world.ports import Part
 
 
@@ -28,52 +28,49 @@ class Slot:
 class Promise(Slot):
     """A place that is taken by an answer made beforehand, to be given when it has come true."""
 
-    __slots__ = ("_give", "_pledge", "_timer")
+    __slots__ = ("_deadlines", "_pledge", "_ready")
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        pledge: Pledge,
-        give: Callable[[Promise, bytes], None],
-    ) -> None:
+    def __init__(self, deadlines: Deadlines, pledge: Pledge, ready: Callable[[], None]) -> None:
         self.parts = self.waiting = None
         self._pledge = pledge
-        self._give: Callable[[Promise, bytes], None] | None = give
-        self._timer = loop.call_later(pledge.timeout_ms / 1000, self._look, True)
+        self._deadlines = deadlines
+        self._ready: Callable[[], None] | None = ready
+        deadlines.begin(self, pledge.timeout_ms)
         pledge.leader.committed.watch(pledge.end, self)
 
     def __call__(self) -> None:
-        self._look(False)
+        if self._ready is not None and (answer := self._pledge.outcome(False)) is not None:
+            self._give(answer)
 
-    def _look(self, time_is_up: bool) -> None:
-        if self._give is None:
-            return
-        answer = self._pledge.outcome(time_is_up)
-        if answer is not None:
-            give = self._give
-            self.cancel()
-            give(self, answer)
+    def expire(self) -> None:
+        if self._ready is not None and (answer := self._pledge.outcome(True)) is not None:
+            self._give(answer)
+
+    def _give(self, answer: bytes) -> None:
+        ready = self._ready
+        self.cancel()
+        self.parts = [answer]
+        if ready is not None:
+            ready()
 
     def cancel(self) -> None:
-        self._give = None
-        self._timer.cancel()
+        self._ready = None
+        self._deadlines.end(self, self._pledge.timeout_ms)
 
 
 class Waiting:
     """One `Later` in a session's queue of answers. Calling it means: look again."""
 
-    __slots__ = ("_deliver", "_later", "_timer", "done")
+    __slots__ = ("_deadlines", "_deliver", "_later", "done")
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        later: Later[Any],
-        deliver: Callable[[Any], None],
+        self, deadlines: Deadlines, later: Later[Any], deliver: Callable[[Any], None]
     ) -> None:
         self._later = later
         self._deliver = deliver
+        self._deadlines = deadlines
         self.done = False
-        self._timer = loop.call_later(later.wait_ms / 1000, self._expire)
+        deadlines.begin(self, later.wait_ms)
         for source in later.sources:
             source.watch(self)
 
@@ -87,7 +84,7 @@ class Waiting:
         else:
             self._finish(answer)
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
         if not self.done:
             self._finish(self._ask(True))
 
@@ -104,6 +101,6 @@ class Waiting:
 
     def cancel(self) -> None:
         self.done = True
-        self._timer.cancel()
+        self._deadlines.end(self, self._later.wait_ms)
         for source in self._later.sources:
             source.unwatch(self)

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 WORKERS ?= 2
 DURATION ?= 60
 
-.PHONY: help setup run demo test lint format bench fuzz generate clean
+.PHONY: help setup run demo test lint format compat bench fuzz generate clean
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,7 +25,7 @@ demo: setup ## the main job from end to end, with what it does printed
 	$(BIN)/python -m tools.demo
 
 test: setup ## the whole suite
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -q -n $(WORKERS) --ignore=tests/compat
 
 lint: setup ## formatting, lint, types, imports, generated files
 	$(BIN)/ruff format --check .
@@ -42,6 +42,9 @@ format: setup ## format and fix what can be fixed
 generate: setup ## write the generated messages and pages anew
 	$(BIN)/python -m penstock.wire.generate
 	$(BIN)/python -m tools.pages
+
+compat: setup ## clients of other languages, as far as their tools are installed
+	bash tools/compat.sh $(BIN)
 
 bench: setup ## measure; results go to bench/results
 	$(BIN)/python -m bench.run

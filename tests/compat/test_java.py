@@ -1,0 +1,31 @@
+"""Apache Kafka's own Java client. Needs java and mvn: `make compat` says so where they are missing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.broker_process import BrokerProcess
+
+HERE = Path(__file__).parent / "java"
+
+
+@pytest.fixture(scope="session")
+def java_libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("java-libraries")
+    command = ["mvn", "-q", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"]
+    subprocess.run([*command, f"-DoutputDirectory={folder}"], check=True, timeout=300)
+    return folder
+
+
+@pytest.mark.timeout(300)
+def test_the_java_client_administrates_produces_and_consumes(
+    broker: BrokerProcess, topic: str, java_libraries: Path
+) -> None:
+    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    command += ["-cp", f"{java_libraries}/*", str(HERE / "Compat.java"), broker.address, topic]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "all well\n"

@@ -23,6 +23,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     running = BrokerProcess(tmp_path_factory.mktemp("broker") / "data").start()
     yield running
     assert running.stop() == 0
+    assert "Traceback" not in running.log
 
 
 @pytest.fixture

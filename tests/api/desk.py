@@ -28,6 +28,7 @@ from penstock.wire.batch import read_header
 from penstock.wire.batch_builder import build_batch
 from penstock.wire.codec import Message
 from penstock.wire.records import Record
+from penstock.world.ports import FileRange
 from penstock.world.real_disk import RealDisk
 
 T = TypeVar("T")
@@ -154,9 +155,13 @@ class Desk:
     def call(self, request: Message, version: int | None = None) -> Call:
         api = APIS[request.KEY]
         version = api.versions.max if version is None else version
-        sent = api.request.decode(memoryview(request.encode(version)), version)
+        sent = api.request.decode(memoryview(bytearray(request.encode(version))), version)
         return Call(api, version, 1, "test", "peer", NOW_MS, sent)
 
     @staticmethod
     def decoded(answer: Message, version: int) -> Any:
-        return type(answer).decode(memoryview(answer.encode(version)), version)
+        parts = [
+            part.file.read(part.position, part.length) if isinstance(part, FileRange) else part
+            for part in answer.encode_parts(version)
+        ]
+        return type(answer).decode(memoryview(b"".join(parts)), version)

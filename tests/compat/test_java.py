@@ -1,4 +1,4 @@
-"""Apache Kafka's own Java client. Needs java and mvn: `make compat` says so where they are missing."""
+"""The Java client of Apache Kafka. `make compat` says so where java or mvn is missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from tests.broker_process import BrokerProcess
 
 HERE = Path(__file__).parent / "java"

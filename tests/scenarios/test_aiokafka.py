@@ -41,7 +41,9 @@ async def create(broker: BrokerProcess, topic: str, partitions: int = 1, **setti
 
 @asynccontextmanager
 async def producing(broker: BrokerProcess, **settings: Any) -> AsyncIterator[Any]:
-    producer = aiokafka.AIOKafkaProducer(bootstrap_servers=broker.address, **settings)
+    """Its default is acks=1, after which a record is there but not yet committed and shown."""
+    named = {"acks": "all", **settings}
+    producer = aiokafka.AIOKafkaProducer(bootstrap_servers=broker.address, **named)
     await producer.start()
     try:
         yield producer
@@ -246,7 +248,8 @@ async def test_a_consumer_that_waits_gets_what_is_produced_later(
 ) -> None:
     await create(broker, topic)
     places = {TopicPartition(topic, 0): 0}
-    async with consuming(broker, places, fetch_max_wait_ms=10_000) as consumer:
+    patient = {"fetch_max_wait_ms": 2 * WAIT_S * 1000, "request_timeout_ms": 4 * WAIT_S * 1000}
+    async with consuming(broker, places, **patient) as consumer:
         waiting = asyncio.create_task(consumer.getone())
         assert not (await asyncio.wait([waiting], timeout=0.2))[0]
         await send(broker, topic, [b"first"])

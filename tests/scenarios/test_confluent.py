@@ -89,7 +89,7 @@ def consuming(broker: BrokerProcess, *places: TopicPartition, **settings: Any) -
 
 def take(consumer: Any, count: int) -> list[Any]:
     """The next messages, which must come without an error."""
-    messages = []
+    messages: list[Any] = []
     for _ in range(count):
         message = consumer.poll(WAIT_S)
         assert message is not None, f"only {len(messages)} of {count} came"
@@ -272,7 +272,8 @@ def test_a_consumer_that_waits_gets_what_is_produced_later(
     broker: BrokerProcess, topic: str
 ) -> None:
     create(broker, topic)
-    with consuming(broker, TopicPartition(topic, 0, 0), fetch_wait_max_ms=10_000) as consumer:
+    patient = {"fetch_wait_max_ms": 2 * WAIT_S * 1000, "socket_timeout_ms": 4 * WAIT_S * 1000}
+    with consuming(broker, TopicPartition(topic, 0, 0), **patient) as consumer:
         assert consumer.poll(0.2) is None
         for value in numbers(0, 5):
             send(broker, topic, [value])
@@ -304,6 +305,36 @@ def test_a_topic_is_made_by_producing_and_listed(broker: BrokerProcess, topic: s
     listed = sender.list_topics(timeout=WAIT_S)
     assert list(listed.topics[topic].partitions) == [0]
     assert [(each.id, each.port) for each in listed.brokers.values()] == [(1, broker.port)]
+
+
+def test_a_topic_is_not_made_where_the_broker_forbids_it(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    server = own_broker("--set", "auto.create.topics.enable=false").start()
+    delivered = Delivered()
+    sender = producer(server, topic_metadata_propagation_max_ms=100)
+    sender.produce(topic, b"a", on_delivery=delivered)
+    assert sender.flush(WAIT_S) == 0
+    gone = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}
+    assert {error.code() for error in delivered.errors} <= gone
+    assert len(delivered.errors) == 1
+    assert topic not in sender.list_topics(timeout=WAIT_S).topics
+
+
+def test_a_producer_without_acknowledgements_goes_on_after_a_refusal(
+    broker: BrokerProcess, topic: str
+) -> None:
+    create(broker, topic)
+    sender = producer(broker, acks=0, message_max_bytes=4_000_000, reconnect_backoff_ms=10)
+    sender.produce(topic, b"x" * 2_000_000, partition=0)
+    with consuming(broker, TopicPartition(topic, 0, 0)) as consumer:
+        deadline_s = time.monotonic() + WAIT_S
+        while (message := consumer.poll(0.05)) is None:
+            assert time.monotonic() < deadline_s
+            sender.produce(topic, b"small", partition=0)
+            sender.poll(0)
+        assert values([message]) == [b"small"]
+    assert sender.flush(WAIT_S) == 0
 
 
 def test_a_running_producer_finds_new_partitions(broker: BrokerProcess, topic: str) -> None:

@@ -18,7 +18,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.cli.conftest import run as penstock
 
-from penstock.wire.batch import read_header
+from penstock.wire.batch import BatchHeader, read_header
 from penstock.wire.compression import Codec
 
 with warnings.catch_warnings():  # it reads its schemas by a call that Python 3.11 deprecates
@@ -292,16 +292,20 @@ def all_read(
     return found
 
 
-def stored_codecs(broker: BrokerProcess, topic: str) -> set[str]:
-    """Of the batches in the only segment of partition 0."""
+def stored(broker: BrokerProcess, topic: str) -> list[BatchHeader]:
+    """The batches in the only segment of partition 0."""
     (segment,) = (broker.data_dir / f"{topic}-0").glob("*.log")
     data = segment.read_bytes()
-    codecs, position = set(), 0
+    headers: list[BatchHeader] = []
+    position = 0
     while position < len(data):
-        header = read_header(data, position)
-        codecs.add(Codec(header.codec).name.lower())
-        position += header.size
-    return codecs
+        headers.append(read_header(data, position))
+        position += headers[-1].size
+    return headers
+
+
+def stored_codecs(broker: BrokerProcess, topic: str) -> set[str]:
+    return {Codec(header.codec).name.lower() for header in stored(broker, topic)}
 
 
 @pytest.fixture(autouse=True)
@@ -326,11 +330,10 @@ def test_what_one_client_writes_all_read(
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_all_read_from_the_middle_of_a_batch(
-    broker: BrokerProcess, topic: str, codec: str
-) -> None:
+def test_all_read_from_the_middle_of_a_batch(broker: BrokerProcess, topic: str, codec: str) -> None:
     create(broker, topic)
     confluent_writes(broker.address, topic, SOME, codec)
+    assert 17 not in {header.base_offset for header in stored(broker, topic)}
     all_read(broker, topic, SOME, first=17)
     all_read(broker, topic, SOME, first=len(SOME) - 1)
 
@@ -365,7 +368,7 @@ def test_a_compacted_topic_takes_keyed_records_only(broker: BrokerProcess, topic
     for write in WRITERS.values():
         write(broker.address, topic, keyed, "lz4")
     all_read(broker, topic, keyed * len(WRITERS))
-    with pytest.raises(AssertionError, match="INVALID_RECORD|Broker failed to validate record"):
+    with pytest.raises(AssertionError, match="INVALID_RECORD"):
         confluent_writes(broker.address, topic, [Sent(None, "no key")], "none")
     all_read(broker, topic, keyed * len(WRITERS))
 
@@ -379,7 +382,6 @@ def test_all_read_the_brokers_own_time(broker: BrokerProcess, topic: str) -> Non
     found = all_read(broker, topic, records)[0]
     times = [each.timestamp_ms for each in found]
     assert times == sorted(times)
-    assert len(set(times[: len(SOME)])) <= len(times) // len(records) * len(SOME)
 
 
 def test_clients_find_the_same_offset_for_a_time(broker: BrokerProcess, topic: str) -> None:

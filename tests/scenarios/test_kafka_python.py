@@ -242,7 +242,8 @@ def test_a_consumer_that_waits_gets_what_is_produced_later(
 ) -> None:
     create(broker, topic)
     places = {TopicPartition(topic, 0): 0}
-    with consuming(broker, places, fetch_max_wait_ms=10_000) as consumer:
+    patient = {"fetch_max_wait_ms": 2 * WAIT_S * 1000, "request_timeout_ms": 4 * WAIT_S * 1000}
+    with consuming(broker, places, **patient) as consumer:
         assert consumer.poll(timeout_ms=200) == {}
         for value in numbers(0, 5):
             send(broker, topic, [value])
@@ -284,6 +285,22 @@ def test_a_session_goes_on_as_its_partitions_change(broker: BrokerProcess, topic
             found = take(consumer, 3)
             assert {record.partition for record in found} == chosen
             assert set(values(found)) == {b"%d" % turn}
+
+
+def test_a_session_keeps_what_a_client_does_not_name_again(
+    broker: BrokerProcess, topic: str
+) -> None:
+    create(broker, topic, 6)
+    places = {TopicPartition(topic, p): 0 for p in range(6)}
+    with consuming(broker, places) as consumer, producing(broker) as producer:
+        for turn in range(18):
+            paused = TopicPartition(topic, turn % 6)
+            consumer.pause(paused)  # so the client has the session forget it
+            for partition in ((turn + 1) % 6, (turn + 3) % 6):
+                producer.send(topic, b"%d" % turn, partition=partition).get(WAIT_S)
+                (found,) = take(consumer, 1)
+                assert (found.partition, found.value) == (partition, b"%d" % turn)
+            consumer.resume(paused)
 
 
 def test_a_topic_is_made_by_producing_and_listed(broker: BrokerProcess, topic: str) -> None:

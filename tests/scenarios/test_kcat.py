@@ -41,7 +41,7 @@ def kcat(broker: BrokerProcess, *options: str, stdin: str = "") -> str:
     return done.stdout
 
 
-def produce(broker: BrokerProcess, topic: str, values: Iterator[str] | list[str]) -> None:
+def produce(broker: BrokerProcess, topic: str, values: list[str]) -> None:
     """A record each, in one batch, in partition 0."""
     lines = "".join(f"{value}\n" for value in values)
     kcat(broker, "-P", "-t", topic, "-p", "0", "-X", "linger.ms=50", stdin=lines)
@@ -231,7 +231,8 @@ def test_a_consumer_that_waits_gets_what_is_produced_later(
     broker: BrokerProcess, topic: str
 ) -> None:
     produce(broker, topic, ["before"])
-    with running(broker, "-C", "-t", topic, "-X", "fetch.wait.max.ms=10000") as waiting:
+    patient = ("-X", "fetch.wait.max.ms=250000", "-X", "socket.timeout.ms=300000")
+    with running(broker, "-C", "-t", topic, *patient) as waiting:
         assert lines_of(waiting.stdout, 1) == ["before"]
         for value in ("one", "two", "three"):
             produce(broker, topic, [value])

@@ -88,7 +88,7 @@ async def test_what_the_same_pass_wrote_elsewhere_is_there_and_wakes_its_readers
 ) -> None:
     house.desk.create("full")
     house.desk.create("good", flush_on_acks_all="false")
-    house.broker.leader("full", 0)
+    house.desk.append("full")
     reader, writer = house.connect(), house.connect()
     reader.give(frame_of(fetch_of("good", max_wait_ms=60_000), 11))
     house.disk.full_folder = "full-0"
@@ -108,13 +108,15 @@ async def test_a_write_that_fails_during_a_sync_does_not_leave_the_others_waitin
     house.desk.append("news")
     first, second = house.connect(), house.connect()
     house.disk.syncs.clear()
-    first.give(produced(produce_of("news", a_batch(b"kept"))))
+    first.give(produced(produce_of("news", a_batch(b"kept"), timeout_ms=10**9)))
     await asyncio.sleep(0)  # the round has begun
     house.disk.full_folder = "news-0"
     second.give(produced(produce_of("news", a_batch(b"lost"))))
     assert second.is_closed
     house.disk.syncs.set()
-    await house.receive(first, 1)
+    (answer,) = await house.receive(first, 1)
+    found = decode_response(ProduceResponse, answer, 9)[1]
+    assert found.responses[0].partition_responses[0].error_code == 0
     assert values_in(house, "news") == [b"value", b"kept"]
 
 

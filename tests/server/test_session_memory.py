@@ -42,6 +42,23 @@ async def test_requests_past_the_budget_are_not_received_until_there_is_room(
     assert house.door.budget.used == 0
 
 
+async def test_of_requests_that_wait_for_memory_only_the_beginning_is_held(
+    make_house: Callable[..., House],
+) -> None:
+    house = make_house(queued_max_request_bytes="450000")
+    house.desk.create("news")
+    connections = [house.connect() for _ in range(10)]
+    request = large_request()
+    for connection in connections:
+        connection.give(request[:250_000])
+    held = [250_000 - len(connection.inbound) for connection in connections]
+    assert max(held[2:]) <= session.SHORT_OF_MEMORY_BYTES
+    for connection in connections:
+        connection.give(request[250_000:])
+    for connection in connections:
+        await house.receive(connection, 1)
+
+
 async def test_who_leaves_gives_its_memory_to_who_waits(make_house: Callable[..., House]) -> None:
     house = make_house(queued_max_request_bytes="450000")
     house.desk.create("news")

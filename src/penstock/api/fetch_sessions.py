@@ -48,6 +48,8 @@ class FetchSession:
 
     def has_news(self, key: Key, data: PartitionData) -> bool:
         """Whether the client must hear of this partition; it counts as told from here on."""
+        if key not in self.partitions:  # a later request forgot it while this one waited
+            return True
         news = News(data.high_watermark, data.last_stable_offset, data.log_start_offset)
         if data.error_code:  # said again until the client forgets the partition
             self.told.pop(key, None)

@@ -47,6 +47,11 @@ class Budget:
     def used(self) -> int:
         return self.limit - self._left
 
+    @property
+    def is_short(self) -> bool:
+        """Whether anyone waits for a share."""
+        return bool(self._waiting)
+
     def take(self, size: int, resume: Callable[[], None]) -> bool:
         """False: there is not enough; `resume` is called when it is worth another try.
 
@@ -57,6 +62,7 @@ class Budget:
             return True
         if size <= self._left or self._left == self.limit:
             self._left -= size
+            self._waiting.pop(resume, None)
             return True
         self._waiting[resume] = size
         return False

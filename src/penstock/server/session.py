@@ -37,6 +37,8 @@ PARTS_MAX = 1024
 LISTS_BYTES_MAX = 4 << 20
 """For every request but Produce: those are lists of names and numbers, at some microseconds for
 each few bytes."""
+SHORT_OF_MEMORY_BYTES = 8 << 10
+"""Received at once while others wait for memory: the beginning of a large request is held too."""
 PASS_MS_MAX = 10
 """How long the requests of one connection are handled before it is the turn of others."""
 ANSWERS_BYTES_MAX = 4 << 20
@@ -101,6 +103,8 @@ class Session:
         except OSError as error:  # the system has no memory for it
             self._expel(f"a request of {frames.big_size} bytes cannot be received: {error}")
             return
+        if self._door.budget.is_short and not frames.big_size:
+            space = space[:SHORT_OF_MEMORY_BYTES]
         count = self._connection.recv_into(space)
         if count is None:
             return
@@ -122,6 +126,8 @@ class Session:
             self._pass(whole)
             if is_big:  # written out, or copied: nobody looks at it any more
                 self._door.buffers.give_back(whole[0])
+        if frames.big_size and not self._granted and not self.closed:
+            self._ask_for_memory(frames.big_size)
 
     def _ask_for_memory(self, size: int) -> bool:
         if self._door.budget.take(size, self._read_on):

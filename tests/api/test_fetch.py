@@ -1,0 +1,204 @@
+"""Fetch: what is read, what waits, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api.desk import Desk
+from tests.raw_client import fetch_of, partition_of
+
+from penstock.api.outcome import Later, Resume
+from penstock.errors import ErrorCode
+from penstock.log.partition_log import PartitionLog
+from penstock.wire.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+    ReplicaState,
+)
+from penstock.world.ports import Cold
+
+VERSION = 12
+
+
+@pytest.fixture
+def news(desk: Desk) -> Desk:
+    desk.create("news", 3)
+    return desk
+
+
+def outcome_of(desk: Desk, request: FetchRequest, version: int = VERSION) -> Any:
+    return desk.call(request, version).run(desk.broker)
+
+
+def waiting(desk: Desk, request: FetchRequest) -> Later[FetchResponse]:
+    outcome = outcome_of(desk, request)
+    assert isinstance(outcome, Later)
+    return outcome
+
+
+def fetched(desk: Desk, offset: int = 0, **more: Any) -> PartitionData:
+    answer = desk.ask(fetch_of("news", offset, **more), VERSION)
+    return partition_of(answer)
+
+
+def test_an_offset_within_a_batch_gives_the_whole_batch(news: Desk) -> None:
+    news.append("news", count=5)
+    assert fetched(news, 3).records == fetched(news, 0).records
+
+
+@pytest.mark.parametrize("offset", [-1, 3, 2**63 - 1, -(2**63)])
+def test_an_offset_out_of_range_is_refused(news: Desk, offset: int) -> None:
+    news.append("news", count=2)
+    assert fetched(news, offset).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_the_end_is_no_error_and_has_nothing(news: Desk) -> None:
+    news.append("news")
+    part = fetched(news, 1)
+    assert (part.error_code, part.high_watermark, len(part.records or b"")) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("version", range(4, 13))
+def test_an_unknown_topic_or_partition_is_refused_in_every_version(
+    news: Desk, version: int
+) -> None:
+    for topic, partition in (("nope", 0), ("news", 3), ("news", -1), ("../../etc/passwd", 0)):
+        answer = news.ask(fetch_of(topic, partition=partition), version)
+        assert partition_of(answer).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", range(13, 18))
+def test_an_unknown_topic_id_is_refused_in_every_version(news: Desk, version: int) -> None:
+    answer = news.ask(fetch_of(""), version)
+    assert partition_of(answer).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_another_leader_epoch_is_fenced_or_unknown(news: Desk) -> None:
+    leader = news.broker.leader("news", 0)
+    leader.epoch = 5
+    codes = [fetched(news, leader_epoch=epoch).error_code for epoch in (4, 5, 6, -1)]
+    assert codes == [ErrorCode.FENCED_LEADER_EPOCH, 0, ErrorCode.UNKNOWN_LEADER_EPOCH, 0]
+
+
+def test_replicas_are_not_served(news: Desk) -> None:
+    old, new = fetch_of("news"), fetch_of("")
+    old.replica_id = 2
+    new.replica_state = ReplicaState(2, 1)
+    for request, version in ((old, 11), (new, 17)):
+        answer = news.ask(request, version)
+        assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_limits_below_one_batch_still_give_that_batch_but_only_of_one_partition(
+    news: Desk,
+) -> None:
+    for index in (0, 1):
+        news.append("news", index)
+    for limit in (1, 0, -5):
+        request = FetchRequest(
+            max_wait_ms=0,
+            max_bytes=limit,
+            session_epoch=-1,
+            topics=[
+                FetchTopic(
+                    "news",
+                    partitions=[
+                        FetchPartition(index, fetch_offset=0, partition_max_bytes=limit)
+                        for index in (2, 0, 1)
+                    ],
+                )
+            ],
+        )
+        parts = news.ask(request, VERSION).responses[0].partitions
+        assert [bool(part.records) for part in parts] == [False, True, False]
+
+
+def test_it_waits_until_there_are_enough_bytes(news: Desk) -> None:
+    news.append("news", 1)
+    size = len(partition_of(news.ask(fetch_of("news", partition=1), VERSION)).records or b"")
+    later = waiting(news, fetch_of("news", max_wait_ms=1000, min_bytes=2 * size))
+    news.append("news")
+    assert later.answer(False) is None
+    news.append("news")
+    answer = later.answer(False)
+    assert isinstance(answer, FetchResponse)
+    assert len(partition_of(answer).records or b"") == 2 * size
+
+
+def test_when_its_time_is_up_it_is_answered_with_what_there_is(news: Desk) -> None:
+    later = waiting(news, fetch_of("news", max_wait_ms=1000, min_bytes=10**6))
+    assert later.wait_ms == 1000
+    empty = later.answer(True)
+    assert isinstance(empty, FetchResponse)
+    assert not partition_of(empty).records
+    later = waiting(news, fetch_of("news", max_wait_ms=1000, min_bytes=10**6))
+    news.append("news")
+    some = later.answer(True)
+    assert isinstance(some, FetchResponse)
+    assert partition_of(some).records
+
+
+def test_what_need_not_or_must_not_wait_is_answered_at_once(news: Desk) -> None:
+    for request in (
+        fetch_of("news", max_wait_ms=0),
+        fetch_of("news", max_wait_ms=-1),
+        fetch_of("news", max_wait_ms=1000, min_bytes=0),
+        fetch_of("nope", max_wait_ms=1000),
+        fetch_of("news", 99, max_wait_ms=1000),
+        FetchRequest(max_wait_ms=1000, session_epoch=-1),
+    ):
+        assert isinstance(outcome_of(news, request), FetchResponse)
+
+
+def test_one_partition_with_an_error_ends_the_wait_of_all(news: Desk) -> None:
+    request = fetch_of("news", max_wait_ms=1000)
+    request.topics[0].partitions.append(FetchPartition(99, fetch_offset=0))
+    assert isinstance(outcome_of(news, request), FetchResponse)
+
+
+async def test_cold_bytes_are_warmed_and_then_read_a_limited_number_of_times(
+    news: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    news.append("news")
+    read, refused = PartitionLog.read, list[int]()
+
+    def cold_for_ever(log: PartitionLog, *args: Any, cold_ok: bool, **more: Any) -> Any:
+        if not cold_ok:
+            refused.append(1)
+            assert log.active is not None
+            raise Cold(log.active.file, 0, 10)
+        return read(log, *args, cold_ok=cold_ok, **more)
+
+    monkeypatch.setattr(PartitionLog, "read", cold_for_ever)
+    assert isinstance(outcome_of(news, fetch_of("news")), Resume)
+    answer = await news.ask_and_wait(fetch_of("news"), VERSION)
+    assert partition_of(answer).records
+    assert len(refused) < 30
+
+
+def test_a_reader_with_another_history_is_told_where_it_diverges(news: Desk) -> None:
+    leader = news.broker.leader("news", 0)
+    news.append("news")
+    leader.epoch = 3
+    news.append("news")
+    request = fetch_of("news", 2, max_wait_ms=1000)
+    request.topics[0].partitions[0].last_fetched_epoch = 2
+    part = partition_of(news.ask(request, VERSION))
+    assert (part.diverging_epoch.epoch, part.diverging_epoch.end_offset) == (0, 1)
+    request.topics[0].partitions[0].last_fetched_epoch = 3
+    assert isinstance(outcome_of(news, request), Later)
+
+
+def test_nothing_above_the_high_watermark_is_shown(news: Desk) -> None:
+    news.append("news")
+    leader = news.broker.leader("news", 0)
+    size = len(fetched(news).records or b"")
+    news.append("news")
+    leader.high_watermark = 1
+    part = fetched(news)
+    assert (part.high_watermark, len(part.records or b"")) == (1, size)
+    assert not fetched(news, 1).records

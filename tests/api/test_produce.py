@@ -1,0 +1,327 @@
+"""Produce: what is appended, what is refused and with which code, and what waits."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import lz4.frame
+import pytest
+import zstandard
+from tests.api.desk import NOW_MS, Desk
+from tests.raw_client import a_batch, produce_of
+
+from penstock.api.call import Unanswerable
+from penstock.api.handlers.k00_produce_single import Pledge, produce_single
+from penstock.api.outcome import NO_ANSWER, Later, Resume
+from penstock.errors import ErrorCode
+from penstock.wire.batch import HEADER_SIZE, read_header, seal
+from penstock.wire.codec import encode_request
+from penstock.wire.compression import Codec
+from penstock.wire.messages.k00_produce import PartitionProduceData, ProduceResponse
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def news(desk: Desk) -> Desk:
+    desk.create("news")
+    return desk
+
+
+def changed(batch: bytes, **fields: Any) -> bytes:
+    """The batch with other fields in its header, and a CRC that is true again."""
+    header = read_header(batch)._replace(**fields)
+    return bytes(seal(header, batch[HEADER_SIZE:]))
+
+
+def patched(batch: bytes, position: int, value: bytes) -> bytes:
+    """The batch with other bytes, and the CRC as it was."""
+    return batch[:position] + value + batch[position + len(value) :]
+
+
+BATCH = a_batch(b"one", b"two")
+
+WRONG = {
+    "null records": (None, ErrorCode.INVALID_RECORD),
+    "no bytes": (b"", ErrorCode.CORRUPT_MESSAGE),
+    "half a header": (BATCH[:40], ErrorCode.CORRUPT_MESSAGE),
+    "cut short": (BATCH[:-1], ErrorCode.CORRUPT_MESSAGE),
+    "two batches": (BATCH + BATCH, ErrorCode.CORRUPT_MESSAGE),
+    "wrong CRC": (patched(BATCH, 17, b"\0\0\0\0"), ErrorCode.CORRUPT_MESSAGE),
+    "a flipped bit": (patched(BATCH, 70, b"\xff"), ErrorCode.CORRUPT_MESSAGE),
+    "length too small": (patched(BATCH, 8, struct.pack(">i", 10)), ErrorCode.CORRUPT_MESSAGE),
+    "length negative": (patched(BATCH, 8, struct.pack(">i", -1)), ErrorCode.CORRUPT_MESSAGE),
+    "length absurd": (patched(BATCH, 8, struct.pack(">i", 2**31 - 1)), ErrorCode.CORRUPT_MESSAGE),
+    "magic 0": (patched(BATCH, 16, b"\0"), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+    "magic 1": (patched(BATCH, 16, b"\1"), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+    "magic 3": (patched(BATCH, 16, b"\3"), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+    "no records": (
+        changed(BATCH, record_count=0, last_offset_delta=-1),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "a count that is not the offsets'": (changed(BATCH, record_count=3), ErrorCode.INVALID_RECORD),
+    "negative count": (changed(BATCH, record_count=-1), ErrorCode.INVALID_RECORD),
+    "a negative last offset": (changed(BATCH, last_offset_delta=-2), ErrorCode.INVALID_RECORD),
+    "a control batch": (changed(BATCH, attributes=0x20), ErrorCode.INVALID_RECORD),
+    "an unknown codec": (changed(BATCH, attributes=5), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+    "the broker's append time": (changed(BATCH, attributes=8), ErrorCode.INVALID_TIMESTAMP),
+    "from the future": (
+        a_batch(b"v", at_ms=NOW_MS + HOUR_MS + 1),
+        ErrorCode.INVALID_TIMESTAMP,
+    ),
+    "a first record from the future": (
+        changed(BATCH, base_timestamp=2**62),
+        ErrorCode.INVALID_TIMESTAMP,
+    ),
+    "a producer without a sequence": (
+        changed(BATCH, producer_id=7, producer_epoch=0),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "a producer of another sign": (
+        changed(BATCH, producer_id=-7, producer_epoch=0, base_sequence=0),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "a producer without an epoch": (
+        changed(BATCH, producer_id=7, base_sequence=0),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "a transaction": (
+        changed(BATCH, attributes=0x10, producer_id=7, producer_epoch=0, base_sequence=0),
+        ErrorCode.INVALID_TXN_STATE,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_batch_is_refused_and_nothing_appended(news: Desk, what: str) -> None:
+    batch, code = WRONG[what]
+    for known in (False, True):  # the long way, and the short one
+        if known:
+            assert news.broker.leader("news", 0)
+        if batch is not None:
+            assert short_way(news, batch) is None
+        answer = news.ask(produce_of("news", batch, acks=1), 9)
+        (part,) = answer.responses[0].partition_responses
+        assert (part.error_code, part.base_offset) == (code, -1)
+        assert part.error_message
+        assert news.broker.leader("news", 0).log.end_offset == 0
+
+
+def short_way(desk: Desk, batch: bytes, topic: str = "news", acks: int = 1) -> Any:
+    parts: list[Any] = encode_request(produce_of(topic, batch, acks=acks), 9, 1, "raw")
+    frame = b"".join(map(bytes, parts))[4:]
+    return produce_single(desk.broker, memoryview(bytearray(frame)), NOW_MS)
+
+
+@pytest.mark.parametrize("version", range(3, 14))
+def test_a_wrong_batch_is_refused_in_every_version(news: Desk, version: int) -> None:
+    topic = news.image.topics["news"]
+    request = produce_of("news", BATCH[:-1], acks=1)
+    if version >= 13:
+        request = produce_of("", BATCH[:-1], acks=1, topic_id=topic.id)
+    (part,) = news.ask(request, version).responses[0].partition_responses
+    assert part.error_code == ErrorCode.CORRUPT_MESSAGE
+    assert bool(part.error_message) == (version >= 8)
+
+
+def test_a_batch_larger_than_the_topic_takes(desk: Desk) -> None:
+    desk.create("small", max_message_bytes="1000")
+    fits, too_large = a_batch(b"v" * 900), a_batch(b"v" * 1000)
+    for batch, code in ((fits, 0), (too_large, ErrorCode.MESSAGE_TOO_LARGE)):
+        (part,) = desk.ask(produce_of("small", batch, acks=1), 9).responses[0].partition_responses
+        assert part.error_code == code
+    assert desk.broker.leader("small", 0).log.end_offset == 1
+
+
+@pytest.mark.parametrize("acks", [5, 2, -2, 2**15 - 1, -(2**15)])
+def test_any_other_acks_are_refused(news: Desk, acks: int) -> None:
+    (part,) = news.ask(produce_of("news", BATCH, acks=acks), 9).responses[0].partition_responses
+    assert part.error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert news.broker.leader("news", 0).log.end_offset == 0
+
+
+NAMES = {
+    "../../etc/passwd": "a path",
+    "a/b": "a folder",
+    ".": "here",
+    "..": "above",
+    "": "empty",
+    "x" * 250: "too long",
+    "x" * 32_767: "as long as can be",
+    "\0" * 32_767: "longer when quoted",
+    "grüße": "other letters",
+    "news\0": "with a zero byte",
+}
+
+
+@pytest.mark.parametrize("name", NAMES, ids=list(NAMES.values()))
+@pytest.mark.parametrize("version", [3, 8, 12])
+def test_a_name_that_is_none_is_an_unknown_topic(news: Desk, name: str, version: int) -> None:
+    (part,) = news.ask(produce_of(name, BATCH, acks=1), version).responses[0].partition_responses
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert list(news.disk.list(news.log_dir.path)) == [".lock", "meta.properties"]
+
+
+@pytest.mark.parametrize("partition", [1, -1, 2**31 - 1, -(2**31)])
+def test_a_partition_that_is_not_there(news: Desk, partition: int) -> None:
+    request = produce_of("news", BATCH, acks=1, partition=partition)
+    (part,) = news.ask(request, 9).responses[0].partition_responses
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_topic_id_that_is_not_there(news: Desk) -> None:
+    request = produce_of("", BATCH, acks=1, topic_id=b"x" * 16)
+    (part,) = news.ask(request, 13).responses[0].partition_responses
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_acks_0_is_never_answered(news: Desk) -> None:
+    call = news.call(produce_of("news", BATCH, acks=0), 9)
+    assert call.run(news.broker) is NO_ANSWER
+    for wrong in (
+        produce_of("news", BATCH[:-1], acks=0),
+        produce_of("nope", BATCH, acks=0),
+        produce_of("news", None, acks=0),
+    ):
+        with pytest.raises(Unanswerable, match="acks=0"):
+            news.call(wrong, 9).run(news.broker)
+
+
+def test_a_full_disk_refuses_with_words(news: Desk) -> None:
+    assert news.broker.leader("news", 0)
+    news.broker.disk_is_full = True
+    assert short_way(news, BATCH) is None
+    (part,) = news.ask(produce_of("news", BATCH, acks=1), 9).responses[0].partition_responses
+    assert part.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert "free some space" in part.error_message
+
+
+def test_acks_all_waits_for_the_high_watermark_both_ways(news: Desk) -> None:
+    leader = news.broker.leader("news", 0)
+    pledge = short_way(news, BATCH, acks=-1)
+    assert isinstance(pledge, Pledge)
+    later = news.call(produce_of("news", BATCH), 9).run(news.broker)
+    assert isinstance(later, Later)
+    assert (pledge.outcome(False), later.answer(False)) == (None, None)
+    leader.high_watermark = 3
+    assert pledge.outcome(False) is not None
+    assert later.answer(False) is None
+    leader.high_watermark = 4
+    answer = later.answer(False)
+    assert isinstance(answer, ProduceResponse)
+    assert answer.responses[0].partition_responses[0].base_offset == 2
+
+
+def test_only_the_partitions_that_are_wrong_are_refused(news: Desk) -> None:
+    request = produce_of("news", BATCH, acks=1)
+    request.topic_data[0].partition_data += [
+        PartitionProduceData(9, BATCH),
+        PartitionProduceData(0, BATCH[:-1]),
+        PartitionProduceData(0, BATCH),
+    ]
+    parts = news.ask(request, 9).responses[0].partition_responses
+    assert [part.base_offset for part in parts] == [0, -1, -1, 2]
+
+
+# -- where batches are looked into
+
+
+@pytest.fixture
+def strict(make_desk: Callable[..., Desk]) -> Desk:
+    desk: Desk = make_desk()
+    desk.create("news", record_validation="full")
+    return desk
+
+
+async def code_of(desk: Desk, batch: bytes) -> int:
+    request = produce_of("news", batch, acks=1)
+    assert isinstance(desk.call(request, 9).run(desk.broker), Resume)
+    answer = await desk.ask_and_wait(request, 9)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
+def holding(codec: Codec, section: bytes) -> bytes:
+    """A batch of one record, as it says, with this as its records section."""
+    header = read_header(a_batch(b"v"))._replace(attributes=int(codec))
+    return bytes(seal(header, section))
+
+
+def test_short_and_long_way_append_the_same(make_desk: Callable[..., Desk]) -> None:
+    files = []
+    for is_known in (True, False):
+        desk = make_desk()
+        desk.create("news")
+        if is_known:
+            assert desk.broker.leader("news", 0)
+            assert isinstance(short_way(desk, BATCH), bytes)
+        else:
+            assert desk.ask(produce_of("news", BATCH, acks=1), 9)
+        log = desk.broker.leader("news", 0).log
+        log.write_out()
+        assert log.active is not None
+        files.append(log.active.file.read(0, log.active.size))
+    assert files[0] == files[1] != b""
+
+
+@pytest.mark.parametrize(
+    ("codec", "make"),
+    [
+        (Codec.GZIP, lambda zeros: gzip.compress(zeros, 1)),
+        (Codec.SNAPPY, lambda _: b"\xff\xff\xff\xff\x07\x00\x00" + b"\xfe\x01\x00" * 20_000),
+        (Codec.LZ4, lz4.frame.compress),
+        (Codec.ZSTD, zstandard.compress),
+    ],
+    ids=["gzip", "snappy", "lz4", "zstd"],
+)
+async def test_a_decompression_bomb_is_refused(
+    strict: Desk, codec: Codec, make: Callable[[bytes], bytes]
+) -> None:
+    bomb = holding(codec, make(bytes(100 << 20)))
+    assert await code_of(strict, bomb) == ErrorCode.MESSAGE_TOO_LARGE
+    assert strict.broker.leader("news", 0).log.end_offset == 0
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+async def test_data_that_does_not_decompress_is_refused(strict: Desk, codec: Codec) -> None:
+    code = await code_of(strict, holding(codec, b"\x01\x02\x03nonsense" * 10))
+    assert code == ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        changed(BATCH, record_count=3, last_offset_delta=2),
+        changed(BATCH, record_count=1, last_offset_delta=0),
+        holding(Codec.NONE, b"\xff" * 40),
+        holding(Codec.NONE, b""),
+    ],
+    ids=["more records said", "fewer records said", "nonsense", "nothing"],
+)
+async def test_records_that_are_not_what_the_header_says_are_refused(
+    strict: Desk, batch: bytes
+) -> None:
+    assert await code_of(strict, batch) == ErrorCode.INVALID_RECORD
+    assert strict.broker.leader("news", 0).log.end_offset == 0
+
+
+async def test_a_compacted_topic_takes_no_record_without_a_key(desk: Desk) -> None:
+    desk.create("news", cleanup_policy="compact")
+    keyless = holding(Codec.NONE, b"\x10\0\0\0\x01\x04vv\0\0")
+    assert await code_of(desk, keyless) == ErrorCode.INVALID_RECORD
+
+
+async def test_a_topic_deleted_while_a_batch_is_looked_into_takes_nothing(strict: Desk) -> None:
+    call = strict.call(produce_of("news", BATCH, acks=1), 9)
+    outcome = call.run(strict.broker)
+    assert isinstance(outcome, Resume)
+    found = await outcome.work()
+    leader = strict.broker.leader("news", 0)
+    leader.delete()
+    answer = outcome.then(found)
+    assert isinstance(answer, ProduceResponse)
+    (part,) = answer.responses[0].partition_responses
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert leader.log.end_offset == 0

@@ -73,7 +73,7 @@ def test_a_deleted_log_is_given_up(disk: RealDisk, tmp_path: Path) -> None:
     assert dirt is not None
     steps = Compaction(log, dirt, NOW_MS, 1 << 20).run()
     carry_out(log, next(steps))
-    assert data.delete_log("orders", 0) is not None
+    data.delete_log("orders", 0, TOPIC_ID)
     new = filled(data.log_for("orders", 0, bytes(16), CONFIG), 1)
     with pytest.raises(Overtaken):
         go_on(log, steps)
@@ -112,7 +112,7 @@ def test_how_far_a_log_is_compacted_is_remembered(disk: RealDisk, tmp_path: Path
     log = data.log_for("orders", 0, TOPIC_ID, CONFIG)
     assert compact(log) is None
     assert len(every_record(log)) == 5
-    data.delete_log("orders", 0)
+    data.delete_log("orders", 0, TOPIC_ID)
     data.close()
     assert (tmp_path / "data" / "cleaner-offset-checkpoint").read_text().split() == ["0", "0"]
 

@@ -234,16 +234,30 @@ def test_folders_that_nobody_asks_for_are_set_aside(disk: RealDisk, path: Path) 
 def test_a_deleted_log_is_moved_out_of_the_way_at_once(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     put(orders(folder), b"a")
-    doomed = folder.delete_log("orders", 0)
-    assert doomed is not None
+    folder.delete_log("orders", 0, OTHER_ID)
+    assert folder.take_doomed() == []
+    folder.delete_log("orders", 0, TOPIC_ID)
+    (doomed,) = folder.take_doomed()
     assert Path(doomed).name.endswith("-delete")
     assert not (path / "orders-0").exists()
     fresh = orders(folder, topic_id=OTHER_ID)
     assert fresh.end_offset == 0
     put(fresh, b"new")
-    assert folder.delete_log("orders", 5) is None
     folder.close()
-    assert a_folder(disk, path).doomed == [doomed]
+    assert a_folder(disk, path).take_doomed() == [doomed]
+
+
+def test_a_topic_made_anew_dooms_what_the_deleted_one_has_left(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    old = orders(folder)
+    put(old, b"a")
+    held = old.read(0, 1000, 1)
+    assert held is not None
+    put(orders(folder, topic_id=OTHER_ID), b"new")
+    (doomed,) = folder.take_doomed()
+    held.range.file.close()
+    assert held.range.file.path.startswith(doomed)
+    assert b"a" in held.range.file.read(0, 1000)
 
 
 def test_a_folder_whose_mark_was_lost_in_a_crash_is_taken_as_it_is(

@@ -124,19 +124,14 @@ class Broker:
             if self.image.topic(topic) is not None:
                 yield self.leader(topic, index)
 
-    def remove_topic(self, topic: Topic) -> list[str]:
-        """It was deleted; returns the folders to remove off the loop."""
-        folders = []
+    def remove_topic(self, topic: Topic) -> None:
+        """It was deleted: nobody gets at its partitions any more, and who waits is told."""
         for index in range(topic.record.partitions):
             leader = self._by_id.pop((topic.id, index), None)
             if leader is not None:
                 del self._by_name[topic.name, index]
                 self._dirty.pop(leader, None)
                 leader.delete()
-            folder = self.log_dir.delete_log(topic.name, index)
-            if folder is not None:
-                folders.append(folder)
-        return folders
 
     def reconfigure_all(self) -> None:
         """Settings of brokers were changed: those that may change at run time, and all defaults."""

@@ -58,8 +58,7 @@ class LogDir:
             if name.endswith(layout.TEMPORARY):
                 disk.remove(f"{path}/{name}")
         self._folders = {name for name in names if layout.parse_folder(name)}
-        self.doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
-        """Folders of deleted logs that are still there, to be removed off the loop."""
+        self._doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
         self._unrecovered: set[Partition] = set()
         self._written: dict[str, dict[Partition, int]] = {}
         self._lowered = False
@@ -109,8 +108,8 @@ class LogDir:
         if log is not None and log.topic_id == topic_id:
             log.config = config
             return log
-        if log is not None:
-            self._set_aside(f"{topic}-{index}", log.topic_id)
+        if log is not None:  # its topic was deleted, and made anew under the same name
+            self.delete_log(topic, index, log.topic_id)
         name = layout.folder_name(topic, index)
         log = PartitionLog(
             self.disk,
@@ -158,6 +157,7 @@ class LogDir:
 
     def _set_aside(self, name: str, topic_id: bytes) -> None:
         self._move(name, topic_id, layout.STRAY)
+        self.disk.sync_folder(self.path)
 
     def _move(self, name: str, topic_id: bytes, suffix: str) -> str:
         old = f"{self.path}/{name}"
@@ -165,7 +165,6 @@ class LogDir:
         if self.disk.exists(old):
             self.disk.remove_folder(new)
             self.disk.rename(old, new)
-            self.disk.sync_folder(self.path)
         self._folders.discard(name)
         return new
 
@@ -181,18 +180,29 @@ class LogDir:
             moved.append(self._move(name, topic_id, layout.STRAY))
         return moved
 
-    def delete_log(self, topic: str, index: int) -> str | None:
-        """Take a log away; returns the folder to remove off the loop, if there is one."""
-        log = self.logs.pop((topic, index), None)
-        if log is None:
-            return None
+    def delete_log(self, topic: str, index: int, topic_id: bytes) -> None:
+        """Take a log away. Its folder is doomed: to be removed off the loop.
+
+        Not synced: what a crash brings back belongs to no topic any more, and is set aside.
+        """
+        log = self.logs.get((topic, index))
+        if log is None or log.topic_id != topic_id:
+            return
+        del self.logs[topic, index]
         self._unrecovered.discard((topic, index))
         for offsets in self._offsets.values():
             offsets.pop((topic, index), None)
-        if not self.disk.exists(log.folder):
-            return None
         log.is_deleted = True
-        return self._move(layout.folder_name(topic, index), log.topic_id, layout.DELETING)
+        if self.disk.exists(log.folder):
+            folder = self._move(layout.folder_name(topic, index), topic_id, layout.DELETING)
+            for segment in log.segments:
+                segment.file.moved(folder)  # for those who are reading
+            self._doomed.append(folder)
+
+    def take_doomed(self) -> list[str]:
+        """Folders of deleted logs that are still there."""
+        doomed, self._doomed = self._doomed, []
+        return doomed
 
     def recover_all(self) -> Iterator[None]:
         """Recover every log that was asked for, in slices; nothing to do after a clean stop."""

@@ -61,7 +61,6 @@ class Node:
         self._build()
         self._listen()
         await self._register(bump=not self.log_dir.was_clean)
-        self.upkeep.remove_folders(self.log_dir.doomed)
         self.upkeep.start()
 
     def _build(self) -> None:
@@ -153,7 +152,8 @@ class Node:
     def _follow(self, changed: Changed) -> None:
         """Keep the partitions that are open in step with the image."""
         for topic in changed.deleted.values():
-            self.upkeep.remove_folders(self.broker.remove_topic(topic))
+            self.broker.remove_topic(topic)
+            self.upkeep.delete_logs(topic)
         for topic in changed.altered.values():
             self.broker.reconfigure(topic)
         if changed.broker_configs:

@@ -289,6 +289,8 @@ class Session:
 
     def _deliver(self, call: Call, slot: Slot, answer: Any) -> None:
         try:
+            if isinstance(answer, OSError):
+                raise Unanswerable(f"the log could not be read: {answer}")
             if isinstance(answer, Exception):
                 answer = call.failure(answer)
             self._answer(slot, call.encode(answer))

@@ -12,6 +12,7 @@ from functools import partial
 
 from penstock.api.broker import Broker
 from penstock.log.compaction import Compaction
+from penstock.metadata.cluster import Topic
 from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
 from penstock.server.syncer import Syncer
@@ -25,6 +26,7 @@ Work = Callable[[], Iterable[None] | Awaitable[None]]
 DISK_CHECK_MS = 1000
 FLUSH_CHECK_MS = 1000
 PARTITIONS_A_SLICE = 64
+DELETIONS_A_SLICE = 20
 LAG_CHECK_MS = 50
 LAG_WORTH_A_LINE_MS = 200
 
@@ -55,6 +57,7 @@ class Upkeep:
         self._every(config.cleaner_backoff_ms, self._cleaner.run)
         self._every(config.checkpoint_interval_ms, self._checkpoint)
         self._tasks.append(asyncio.create_task(self._watch_lag()))
+        self._remove_doomed()
 
     async def stop(self) -> None:
         """What was to be removed later is left: the next start knows it by its name."""
@@ -115,6 +118,7 @@ class Upkeep:
 
     def _drop_expired(self) -> Iterable[None]:
         now_ms = self._clock.now_ms()
+        self._remove_doomed()
         for paths, delay_ms in self._broker.take_dropped():
             self._remove_later(paths, delay_ms, self._disk.remove)
         for leader in self._broker.leaders_with_data():
@@ -133,9 +137,19 @@ class Upkeep:
             await asyncio.shield(self._writing)
             log_dir.end_checkpoint()
 
-    def remove_folders(self, paths: Sequence[str]) -> None:
-        """Of topics that were deleted."""
-        self._remove_later(paths, 0, self._disk.remove_folder)
+    def delete_logs(self, topic: Topic) -> None:
+        """Of a topic that was deleted; it may have thousands of them."""
+        self._keep(asyncio.create_task(self._delete_logs(topic)))
+
+    async def _delete_logs(self, topic: Topic) -> None:
+        for index in range(topic.record.partitions):
+            self._broker.log_dir.delete_log(topic.name, index, topic.id)
+            if index % DELETIONS_A_SLICE == 0:
+                await asyncio.sleep(0)
+        self._remove_doomed()
+
+    def _remove_doomed(self) -> None:
+        self._remove_later(self._broker.log_dir.take_doomed(), 0, self._disk.remove_folder)
 
     def _remove_replaced(self, compaction: Compaction, delay_ms: int) -> None:
         """Segments that compaction has put others in the place of."""
@@ -145,9 +159,11 @@ class Upkeep:
         self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]
     ) -> None:
         if paths:
-            task = asyncio.create_task(self._remove(paths, delay_ms, remove))
-            self._removals.add(task)
-            task.add_done_callback(self._removals.discard)
+            self._keep(asyncio.create_task(self._remove(paths, delay_ms, remove)))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)
 
     async def _remove(
         self, paths: Sequence[str], delay_ms: int, remove: Callable[[str], None]

@@ -82,6 +82,10 @@ class File(Protocol):
         """Gives the file another name, which this handle follows."""
         ...
 
+    def moved(self, folder: str) -> None:
+        """The folder that it is in has got another name."""
+        ...
+
     def sync(self) -> None:
         """Blocks until the data is on disk; off the loop."""
         ...

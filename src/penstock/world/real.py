@@ -18,7 +18,8 @@ from penstock.world.real_disk import RealDisk, RealFile
 SENDFILE_FROM = 4096
 """Shorter file ranges are cheaper to read and to send along with the bytes around them."""
 BACKLOG = 4096
-PARTS_AT_ONCE = 512
+PARTS_AT_ONCE = 256
+"""Small pieces that are gathered, and read from files, before it shows whether they are taken."""
 
 
 class RealClock:
@@ -61,12 +62,14 @@ class RealConnection:
         taken = 0
         run: list[bytes | bytearray | memoryview] = []
         for part in parts:
-            if isinstance(part, FileRange) and len(part) >= SENDFILE_FROM:
+            is_file = isinstance(part, FileRange) and len(part) >= SENDFILE_FROM
+            if run and (is_file or len(run) >= PARTS_AT_ONCE):
                 sent, whole = self._send_run(run, more=True)
                 taken += sent
                 if not whole:
                     return taken
                 run = []
+            if isinstance(part, FileRange) and is_file:
                 sent = self._send_file(part)
                 taken += sent
                 if sent < len(part):
@@ -81,18 +84,13 @@ class RealConnection:
         self, run: list[bytes | bytearray | memoryview], *, more: bool
     ) -> tuple[int, bool]:
         """Bytes sent, and whether those were all."""
-        taken = 0
-        for start in range(0, len(run), PARTS_AT_ONCE):
-            some = run[start : start + PARTS_AT_ONCE]
-            wanted = sum(map(len, some))
-            try:
-                sent = self._socket.sendmsg(some, (), socket.MSG_MORE if more else 0)
-            except (BlockingIOError, InterruptedError):
-                return taken, False
-            taken += sent
-            if sent < wanted:
-                return taken, False
-        return taken, True
+        if not run:
+            return 0, True
+        try:
+            sent = self._socket.sendmsg(run, (), socket.MSG_MORE if more else 0)
+        except (BlockingIOError, InterruptedError):
+            return 0, False
+        return sent, sent == sum(map(len, run))
 
     def _send_file(self, part: FileRange) -> int:
         file = part.file

@@ -172,6 +172,9 @@ class RealFile:
         os.replace(self.path, path)
         self.path = path
 
+    def moved(self, folder: str) -> None:
+        self.path = f"{folder}/{os.path.basename(self.path)}"
+
     def sync(self) -> None:
         if self.exists():
             with self.pinned() as descriptor:

@@ -25,7 +25,7 @@ SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 def api_versions(broker: Broker, request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
     code = ErrorCode.NONE
-    if call.asked_version > call.api.versions.max:
+    if call.asked_version != call.version:
         code = ErrorCode.UNSUPPORTED_VERSION
     elif call.version >= 3:
         _check_software(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.wire.batch_builder import build_batch
 from penstock.wire.codec import decode_response, encode_request
@@ -86,8 +86,10 @@ class RawClient:
             view = view[got:]
         return bytes(data)
 
-    def create_topic(self, name: str, partitions: int = 1, **configs: str) -> None:
-        settings = [CreatableTopicConfig(k.replace("_", "."), v) for k, v in configs.items()]
+    def create_topic(
+        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+    ) -> None:
+        settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
         topic = CreatableTopic(name, partitions, 1, configs=settings)
         request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
         body = self.ask(join(encode_request(request, CREATE_VERSION, 1, "bench")))

@@ -266,6 +266,8 @@ class PartitionLog:
             truncation.undo(self)
             raise
         self.written_end = self.end_offset
+        if self.config.flush_on_acks_all:
+            return  # the next round of sync writes it back anyway
         if active.size - active.written_back >= WRITEBACK_BYTES:
             start, active.written_back = active.written_back, active.size
             self.disk.start_writeback(active.file, start, active.size - start)

@@ -13,12 +13,15 @@ from penstock.errors import Malformed
 
 _LENGTH = Struct(">i")
 LENGTH_SIZE = 4
+AFTER_BIG = 8192
+"""A large frame is mostly followed by another. Only the beginning of that is received into the
+shared buffer, because it has to be copied from there."""
 
 
 class FrameReader:
     """The unfinished end of one stream. Finished frames are handed out and not kept."""
 
-    __slots__ = ("_big", "_filled", "_kept", "_limit", "_memory", "_shared", "big_size")
+    __slots__ = ("_big", "_filled", "_kept", "_limit", "_memory", "_shared", "_was_big", "big_size")
 
     def __init__(self, limit: int, memory: Callable[[int], memoryview]) -> None:
         """`memory` gives as many writable bytes as it is asked for, whatever is in them."""
@@ -28,6 +31,7 @@ class FrameReader:
         self._big: memoryview | None = None
         self._filled = 0
         self._shared = memoryview(b"")
+        self._was_big = False
         self.big_size = 0
         """The size of a started frame too large for the shared buffer. Its memory is taken at the
         next call of `space`: the caller decides when."""
@@ -42,17 +46,18 @@ class FrameReader:
         if self.big_size:
             return self._big_space()
         self._shared = shared
+        end = AFTER_BIG if self._was_big else len(shared)
         kept = len(self._kept)
         if kept:
             shared[:kept] = self._kept
-            return shared[kept:]
-        return shared
+            return shared[kept : max(end, kept + LENGTH_SIZE)]
+        return shared[:end]
 
     def _big_space(self) -> memoryview:
         if self._big is None:
             self._big = self._memory(self.big_size)
             self._filled = len(self._kept) - LENGTH_SIZE
-            self._big[: self._filled] = self._kept[LENGTH_SIZE:]
+            self._big[: self._filled] = memoryview(self._kept)[LENGTH_SIZE:]
             self._kept = b""
         return self._big[self._filled :]
 
@@ -63,12 +68,14 @@ class FrameReader:
             if self._filled < self.big_size:
                 return []
             whole, self._big, self.big_size = self._big, None, 0
+            self._was_big = True
             return [whole]
         data = self._shared[: len(self._kept) + count]
         return self._cut(data)
 
     def _cut(self, data: memoryview) -> list[memoryview]:
         frames = []
+        self._was_big = False
         position, end = 0, len(data)
         length = 0
         while end - position >= LENGTH_SIZE:

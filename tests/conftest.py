@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,16 @@ from tests.broker_process import BrokerProcess
 
 settings.register_profile("penstock", deadline=None, print_blob=True)
 settings.load_profile("penstock")
+
+NEED_KCAT = ["scenarios/test_kcat.py", "scenarios/test_cross_client.py"]
+collect_ignore = [] if shutil.which("kcat") else NEED_KCAT
+
+
+def pytest_report_header() -> str | None:
+    if not collect_ignore:
+        return None
+    return f"left out, because kcat is not installed (apt-get install kcat): {', '.join(NEED_KCAT)}"
+
 
 _numbers = itertools.count(1)
 

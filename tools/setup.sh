@@ -22,7 +22,10 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
 fi
 
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv" || { rm -rf "$venv"; "$python" -m venv "$venv"; }
+if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then  # none yet, or half of one
+  rm -rf "$venv"
+  "$python" -m venv "$venv"
+fi
 "$venv/bin/python" -m pip install -q --disable-pip-version-check "uv>=0.5"
 echo "installing Python packages"
 "$venv/bin/uv" pip install -q --python "$venv/bin/python" -r requirements.lock

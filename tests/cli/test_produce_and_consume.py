@@ -182,13 +182,18 @@ def test_a_template_chooses_what_is_shown(lines: Lines, topic: str) -> None:
 
 
 def start(broker: BrokerProcess, *arguments: str, **pipes: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "penstock", *arguments, "--bootstrap", broker.address],
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **pipes,
-    )
+    """As in a terminal: a job in the background ignores SIGINT, and hands that down."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "penstock", *arguments, "--bootstrap", broker.address],
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **pipes,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_following_shows_what_comes_and_stops_cleanly(

@@ -277,6 +277,12 @@ class BrokerConfig:
         "",
         doc="Where cluster metadata is kept: sqlite:PATH (by default in the data folder).",
     )
+    session_timeout_ms: int = setting(
+        "broker.session.timeout.ms",
+        10_000,
+        at_least=2000,
+        doc="How long the cluster waits for a broker that gives no sign of life.",
+    )
     rack: str = setting("broker.rack", "", doc="Where the broker stands; replicas are kept apart.")
     log_level: str = setting(
         "log.level",

@@ -77,12 +77,45 @@ def test_a_newer_format_is_refused(disk: RealDisk, path: Path, line: str) -> Non
 @pytest.mark.parametrize(
     "name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"]
 )
-def test_newer_or_garbled_checkpoints_are_refused(disk: RealDisk, path: Path, name: str) -> None:
-    a_folder(disk, path).close()
-    for content in ("1\n0\n", "0\n2\norders 0 5\n", "0\n1\norders zero 5\n"):
+def test_a_newer_checkpoint_is_refused_and_a_garbled_one_done_without(
+    disk: RealDisk, path: Path, name: str
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a", b"b")
+    folder.close()
+    (path / name).write_text("1\n0\n")
+    with pytest.raises(Unusable, match="newer release"):
+        a_folder(disk, path)
+    for content in ("", "0\n2\norders 0 5\n", "0\n1\norders zero 5\n"):
         (path / name).write_text(content)
-        with pytest.raises(Unusable):
-            a_folder(disk, path)
+        folder, log = recovered(disk, path)
+        assert name in folder.problems[0]
+        assert all_values(log) == [(0, b"a"), (1, b"b")]
+        folder.close()
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_a_topic_made_anew_does_not_inherit_the_checkpoints_of_the_deleted_one(
+    disk: RealDisk, path: Path, start: int
+) -> None:
+    folder = a_folder(disk, path)
+    old = orders(folder)
+    for _ in range(5):
+        put(old, b"old")
+    old.advance_start(start)
+    token = old.begin_sync()
+    old.end_sync(token)
+    folder.checkpoint()
+    folder.delete_log("orders", 0, TOPIC_ID)
+    put(orders(folder, topic_id=OTHER_ID), b"new")
+    folder.abandon()  # before anything was noted of the new one
+    again = a_folder(disk, path)
+    log = orders(again, topic_id=OTHER_ID)
+    for _ in again.recover_all():
+        pass
+    assert log.damage == []
+    assert all_values(log) == [(0, b"new")]
+    again.close()
 
 
 def test_a_folder_in_use_is_refused(disk: RealDisk, path: Path) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.config import BROKER_SETTINGS, BrokerConfig
-from penstock.errors import ErrorCode, Refused
+from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
+from penstock.log.partition_log import PartitionLog
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.replication.leader import Leader
 from penstock.world.ports import Chance, Cold, Disk
+
+lines = logging.getLogger(__name__)
 
 
 class Answered(NamedTuple):
@@ -59,6 +64,8 @@ class Broker:
         self._by_id: dict[tuple[bytes, int], Leader] = {}
         self._dirty: dict[Leader, None] = {}
         self._dropped: list[Dropped] = []
+        self._unreadable: set[str] = set()
+        """Partitions whose logs could not be opened, so that it is said once."""
 
     @property
     def controller_id(self) -> int:
@@ -107,12 +114,28 @@ class Broker:
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {partition.leader} leads {topic.name}-{index}",
             )
-        config = self.image.config(topic)
-        log = self.log_dir.log_for(topic.name, index, topic.id, config)
+        log = self._open_log(topic, index)
         in_sync = frozenset(partition.isr)
         leader = Leader(self.node_id, topic.name, index, partition.leader_epoch, in_sync, log)
         self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
+        if log.synced_end < log.end_offset:  # it was recovered just now: it counts once synced
+            self.appended(leader)
         return leader
+
+    def _open_log(self, topic: Topic, index: int) -> PartitionLog:
+        """One log that cannot be read takes nothing else down with it."""
+        name = f"{topic.name}-{index}"
+        try:
+            log = self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
+            log.open()
+        except (OSError, Unusable) as problem:
+            if name not in self._unreadable:
+                self._unreadable.add(name)
+                lines.error("%s cannot be read: %s", name, problem)
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{name} cannot be read") from problem
+        for damage in log.damage:
+            lines.error("%s is damaged: %s; reads of it are refused", name, damage)
+        return log
 
     def open_leaders(self) -> list[Leader]:
         """Partitions that have been used since the start; the others have nothing to look after."""
@@ -121,7 +144,7 @@ class Broker:
     def leaders_with_data(self) -> Iterator[Leader]:
         """Every partition that has ever been written to, whether it was used since the start."""
         for topic, index in list(self.log_dir.logs):
-            if self.image.topic(topic) is not None:
+            with suppress(Refused):  # deleted meanwhile, or not to be read
                 yield self.leader(topic, index)
 
     def remove_topic(self, topic: Topic) -> None:

@@ -33,8 +33,12 @@ def _newer(path: str, version: int, known: int) -> Unusable:
     )
 
 
-def _garbled(path: str) -> Unusable:
-    return Unusable(f"{path} cannot be read: put it back from a backup, or move the folder away")
+class Garbled(Unusable):
+    """Not a file of a newer release, but none of ours either."""
+
+
+def _garbled(path: str) -> Garbled:
+    return Garbled(f"{path} cannot be read: put it back from a backup, or move it away")
 
 
 def encode_offsets(offsets: Mapping[Partition, int]) -> bytes:
@@ -56,6 +60,27 @@ def decode_offsets(data: bytes, path: str) -> dict[Partition, int]:
     except ValueError:
         raise _garbled(path) from None
     return offsets
+
+
+def encode_topic_ids(ids: Mapping[Partition, bytes]) -> bytes:
+    rows = [f"{topic} {index} {topic_id.hex()}" for (topic, index), topic_id in sorted(ids.items())]
+    return ("\n".join([str(OFFSETS_VERSION), str(len(rows)), *rows]) + "\n").encode()
+
+
+def decode_topic_ids(data: bytes, path: str) -> dict[Partition, bytes]:
+    try:
+        version, count, *rows = data.decode().split("\n")
+        if int(version) > OFFSETS_VERSION:
+            raise _newer(path, int(version), OFFSETS_VERSION)
+        ids: dict[Partition, bytes] = {}
+        for row in filter(None, rows):
+            topic, index, topic_id = row.split(" ")
+            ids[topic, int(index)] = bytes.fromhex(topic_id)
+        if len(ids) != int(count):
+            raise _garbled(path)
+    except ValueError:
+        raise _garbled(path) from None
+    return ids
 
 
 def _properties(data: bytes) -> dict[str, str]:

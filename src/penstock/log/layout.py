@@ -25,6 +25,7 @@ RECOVERY_POINTS_FILE = "recovery-point-offset-checkpoint"
 LOG_STARTS_FILE = "log-start-offset-checkpoint"
 HIGH_WATERMARKS_FILE = "replication-offset-checkpoint"
 CLEANED_FILE = "cleaner-offset-checkpoint"
+TOPIC_IDS_FILE = "penstock-topic-id-checkpoint"
 CLEAN_STOP_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"
 STRAY, DELETING = "-stray", "-delete"
@@ -56,6 +57,11 @@ def parse_folder(name: str) -> PartitionName | None:
 def offset_name(offset: int) -> str:
     """Twenty digits, so that names sort as offsets do."""
     return f"{offset:020d}"
+
+
+def swap_suffix(end: int) -> str:
+    """Of a segment that is to take the place of all that begin before an offset."""
+    return f".{offset_name(end)}{SWAP}"
 
 
 def parse_offset(name: str, suffix: str) -> int | None:

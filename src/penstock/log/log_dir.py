@@ -9,7 +9,7 @@ from contextlib import suppress
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
 from penstock.log import checkpoints, layout, notes, recovery
-from penstock.log.checkpoints import Meta, Partition
+from penstock.log.checkpoints import Garbled, Meta, Partition
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import IndexCache
 from penstock.world.ports import Disk, File
@@ -37,11 +37,15 @@ class LogDir:
         self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
         try:
             self.meta = self._check_meta(cluster_id, node_id, directory_id)
+            self.problems: list[str] = []
+            """What was found wrong here, and can be lived with."""
             self._recovery_points = self._read_offsets(layout.RECOVERY_POINTS_FILE)
             self._log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
             self._high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
             self._cleaned = self._read_offsets(layout.CLEANED_FILE)
+            self._ids = self._read_ids()
             self.was_clean, self.stopped_at_epoch = self._take_clean_stop()
+            self.was_clean &= not self.problems
         except BaseException:
             self._release()
             raise
@@ -60,6 +64,8 @@ class LogDir:
         self._folders = {name for name in names if layout.parse_folder(name)}
         self._doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
         self._unrecovered: set[Partition] = set()
+        self._unreadable: set[str] = set()
+        self._written_ids: dict[Partition, bytes] = {}
         self._written: dict[str, dict[Partition, int]] = {}
         self._lowered = False
 
@@ -121,6 +127,7 @@ class LogDir:
         )
         if name in self._folders and self._is_ours(name, topic_id):
             self._adopt(key, log)
+        self._unreadable.discard(name)
         self._folders.add(name)
         self.logs[key] = log
         return log
@@ -132,6 +139,7 @@ class LogDir:
     def _is_ours(self, name: str, topic_id: bytes) -> bool:
         """A topic created anew never takes over what the one of the same name has left."""
         path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
+        self._unreadable.add(name)
         with suppress(FileNotFoundError):
             found = checkpoints.decode_partition(self.disk.read_whole(path), path)
             if found == topic_id:
@@ -145,15 +153,19 @@ class LogDir:
         return True
 
     def _adopt(self, key: Partition, log: PartitionLog) -> None:
+        """Checkpoints go by the topic's name. Those of another topic of that name, deleted since,
+        say nothing of this one: without its own the log is looked through from the beginning."""
         log.has_folder = True
+        if not self.was_clean:
+            self._unrecovered.add(key)
+        if self._ids.get(key) != log.topic_id:
+            return
         log.start_offset = self._log_starts.get(key, 0)
         log.recovery_point = self._recovery_points.get(key, 0)
         log.high_watermark = self._high_watermarks.get(key, 0)
         log.cleaned_to = self._cleaned.get(key, 0)
         end = max(log.recovery_point, log.start_offset)
         log.end_offset = log.written_end = log.synced_end = end
-        if not self.was_clean:
-            self._unrecovered.add(key)
 
     def _set_aside(self, name: str, topic_id: bytes) -> None:
         self._move(name, topic_id, layout.STRAY)
@@ -170,7 +182,7 @@ class LogDir:
 
     def set_aside_unclaimed(self) -> list[str]:
         """Folders that no log was asked for: the cluster knows no such partition here."""
-        claimed = {layout.folder_name(*key) for key in self.logs}
+        claimed = {layout.folder_name(*key) for key in self.logs} | self._unreadable
         moved: list[str] = []
         for name in sorted(self._folders - claimed):
             path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
@@ -190,6 +202,7 @@ class LogDir:
             return
         del self.logs[topic, index]
         self._unrecovered.discard((topic, index))
+        self._ids.pop((topic, index), None)
         for offsets in self._offsets.values():
             offsets.pop((topic, index), None)
         log.is_deleted = True
@@ -197,6 +210,7 @@ class LogDir:
             folder = self._move(layout.folder_name(topic, index), topic_id, layout.DELETING)
             for segment in log.segments:
                 segment.file.moved(folder)  # for those who are reading
+                segment.file.close()  # for the room that it takes
             self._doomed.append(folder)
 
     def take_doomed(self) -> list[str]:
@@ -219,7 +233,21 @@ class LogDir:
         path = f"{self.path}/{name}"
         if not self.disk.exists(path):
             return {}
-        return checkpoints.decode_offsets(self.disk.read_whole(path), path)
+        try:
+            return checkpoints.decode_offsets(self.disk.read_whole(path), path)
+        except Garbled as problem:  # all that it saves is work
+            self.problems.append(str(problem))
+            return {}
+
+    def _read_ids(self) -> dict[Partition, bytes]:
+        path = f"{self.path}/{layout.TOPIC_IDS_FILE}"
+        if not self.disk.exists(path):
+            return {}
+        try:
+            return checkpoints.decode_topic_ids(self.disk.read_whole(path), path)
+        except Garbled as problem:
+            self.problems.append(str(problem))
+            return {}
 
     def begin_checkpoint(self) -> Callable[[], None] | None:
         """What to write, off the loop, to note how far the logs are synced; None if no news.
@@ -232,12 +260,15 @@ class LogDir:
                 self._log_starts[key] = log.start_offset
                 self._high_watermarks[key] = log.high_watermark
                 self._cleaned[key] = min(log.cleaned_to, log.synced_end)
+                self._ids[key] = log.topic_id
         files = [found for log in self.logs.values() if (found := notes.epochs_to_write(log))]
         news = self._changed_offsets()
-        if not (files or news):
+        ids = dict(self._ids) if self._ids != self._written_ids else None
+        if not (files or news or ids is not None):
             return None
         self._lowered = False
-        return lambda: self._write_files(files, news)
+        self._written_ids = ids if ids is not None else self._written_ids
+        return lambda: self._write_files(files, news, ids)
 
     def _changed_offsets(self) -> dict[str, dict[Partition, int]]:
         """By file; recovery points last, since what they promise must have been noted before."""
@@ -250,18 +281,26 @@ class LogDir:
         return news
 
     def _write_files(
-        self, files: list[tuple[str, bytes]], news: dict[str, dict[Partition, int]]
+        self,
+        files: list[tuple[str, bytes]],
+        news: dict[str, dict[Partition, int]],
+        ids: dict[Partition, bytes] | None,
     ) -> None:
+        """The topics' ids last: offsets must never be taken for those of a later topic."""
         for path, content in files:
             with suppress(FileNotFoundError):  # the log was deleted meanwhile
                 self.disk.write_whole(path, content)
         for name, offsets in news.items():
             self.disk.write_whole(f"{self.path}/{name}", checkpoints.encode_offsets(offsets))
+        if ids is not None:
+            path = f"{self.path}/{layout.TOPIC_IDS_FILE}"
+            self.disk.write_whole(path, checkpoints.encode_topic_ids(ids))
 
     def end_checkpoint(self) -> None:
         """A log that was cut while the checkpoint was being written needs it written again."""
         if self._lowered:
             self._written.clear()
+            self._written_ids = {}
             self.checkpoint()
 
     def checkpoint(self) -> None:

@@ -14,13 +14,13 @@ from penstock.api.broker import Broker
 from penstock.api.table import answered
 from penstock.errors import Refused, Unusable
 from penstock.log.log_dir import LogDir
-from penstock.metadata.cluster import Changed
+from penstock.metadata.cluster import Changed, Topic
 from penstock.metadata.cluster_changes import bump_leader_epochs, register_broker
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import BrokerRecord
-from penstock.metadata.store import Session, Store
+from penstock.metadata.store import Session, SessionLost, Store, Unavailable, Unknown
 from penstock.metadata.stores.sqlite import SqliteStore
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.server.door import Door
@@ -30,7 +30,7 @@ from penstock.world.ports import Listener, World
 
 log = logging.getLogger(__name__)
 
-LEASE_MS = 10_000
+RETRY_MS = 500
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104
 
 
@@ -62,6 +62,28 @@ class Node:
         self._listen()
         await self._register(bump=not self.log_dir.was_clean)
         self.upkeep.start()
+        self._watches = [
+            asyncio.create_task(self._stay_registered()),
+            asyncio.create_task(self._watch_keeper()),
+        ]
+
+    async def _stay_registered(self) -> None:
+        """A broker that was held up for longer than its lease comes back by itself."""
+        while True:
+            await self.session.wait_lost()
+            log.warning("the lease of broker %d ended; registering again", self.config.node_id)
+            while self.session.lost:
+                try:
+                    await self._register(bump=False)
+                except Unusable as problem:
+                    self._fail(str(problem))
+                    return
+                except (SessionLost, Unavailable, Unknown) as problem:
+                    log.error("the metadata store did not take the registration: %s", problem)
+                    await asyncio.sleep(RETRY_MS / 1000)
+
+    async def _watch_keeper(self) -> None:
+        self._fail(f"the metadata store cannot be followed: {await self.keeper.wait_failed()}")
 
     def _build(self) -> None:
         world = self.world
@@ -87,7 +109,9 @@ class Node:
         for topic in image.topics.values():
             for index in range(topic.record.partitions):
                 if log_dir.has_folder(topic.name, index):
-                    log_dir.log_for(topic.name, index, topic.id, image.config(topic))
+                    self._claim(topic, index)
+        for problem in log_dir.problems:
+            log.error("%s; the logs are looked through instead", problem)
         for folder in log_dir.set_aside_unclaimed():
             log.warning("%s belongs to no topic of this cluster, and was moved aside", folder)
         for _ in log_dir.recover_all():
@@ -96,6 +120,12 @@ class Node:
         for each in log_dir.logs.values():
             for damage in each.damage:
                 log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
+
+    def _claim(self, topic: Topic, index: int) -> None:
+        try:
+            self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
+        except Unusable as problem:
+            log.error("%s-%d is left out: %s", topic.name, index, problem)
 
     async def _sync_recovered(self) -> None:
         """What a crash left in the page cache counts once it is on disk, like anything else."""
@@ -128,7 +158,7 @@ class Node:
 
     async def _register(self, *, bump: bool) -> None:
         host, port = self._advertised()
-        self.session: Session = await self.store.session(LEASE_MS)
+        self.session: Session = await self.store.session(self.config.session_timeout_ms)
         record = BrokerRecord(
             node_id=self.config.node_id,
             host=host,
@@ -165,12 +195,15 @@ class Node:
 
     async def stop(self) -> None:
         """Cleanly: everything that was acknowledged, and more, is on disk and marked so."""
+        for watch in self._watches:
+            watch.cancel()
         self.listener.close()
         self.door.close()
         await self.upkeep.stop()
         await self.syncer.drain()
         await self.world.disk.sync_all(*self.log_dir.close_logs())
-        self.log_dir.finish(self.image.brokers[self.config.node_id].epoch)
+        member = self.image.brokers.get(self.config.node_id)
+        self.log_dir.finish(member.epoch if member else -1)
         await self.session.close()
         await self.keeper.close()
         await self.store.close()

@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 
 from penstock.errors import Refused, Unusable
@@ -17,6 +18,8 @@ from penstock.node.node import Node
 from penstock.node.settings import NodeSettings
 from penstock.world.real import real_world
 
+HANDLES_FOR_FILES = 10_000
+FEW_CONNECTIONS = 10_000
 GC_THRESHOLDS = (50_000, 20, 50)
 """Requests make many short-lived objects and hardly any cycles: looking for those can wait."""
 
@@ -28,7 +31,7 @@ def serve(texts: Mapping[str, str]) -> int:
     try:
         wanted = settings.read(texts)
         log_lines.set_up(wanted.broker.log_level, wanted.broker.log_format)
-        raise_file_limit()
+        wanted = fitted(wanted, raise_file_limit())
         with asyncio.Runner(loop_factory=best_loop()) as runner:
             return runner.run(_serve(wanted))
     except Refused as refused:
@@ -74,8 +77,21 @@ def best_loop() -> Callable[[], asyncio.AbstractEventLoop]:
         return asyncio.new_event_loop
 
 
-def raise_file_limit() -> None:
-    """Every connection and every open log file takes a handle."""
+def raise_file_limit() -> int:
+    """Every connection and every open log file takes a handle; how many there may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+def fitted(wanted: NodeSettings, handles: int) -> NodeSettings:
+    """No more connections than leave enough handles for the log."""
+    most = handles - min(handles // 2, HANDLES_FOR_FILES)
+    if wanted.broker.max_connections <= most:
+        return wanted
+    if "max.connections" in wanted.texts or most < FEW_CONNECTIONS:
+        log.warning(
+            "max.connections is %d, because the process may have %d file handles", most, handles
+        )
+    return replace(wanted, broker=replace(wanted.broker, max_connections=most))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import Callable
 
 from penstock.replication.leader import Leader
-from penstock.world.ports import Disk
+from penstock.world.ports import Disk, File
 
 log = logging.getLogger(__name__)
+
+RETRY_MS = 100
 
 
 class Syncer:
@@ -41,7 +44,7 @@ class Syncer:
         tokens = [(leader, leader.log.begin_sync()) for leader in leaders if not leader.deleted]
         files = [file for _, token in tokens for file in token.files]
         folders = [folder for _, token in tokens for folder in token.folders]
-        await self._disk.sync_all(files, folders)
+        await self._sync(files, folders)
         moved = []
         for leader, token in tokens:
             leader.log.end_sync(token)
@@ -51,6 +54,18 @@ class Syncer:
                 moved.append(leader)
         for leader in moved:
             leader.announce()
+
+    async def _sync(self, files: list[File], folders: list[str]) -> None:
+        """Without a descriptor left nothing was tried, and so nothing has failed yet."""
+        while True:
+            try:
+                await self._disk.sync_all(files, folders)
+                return
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    raise
+                log.error("no file handle is left to sync with; trying again")
+                await asyncio.sleep(RETRY_MS / 1000)
 
     async def drain(self) -> None:
         """Wait until nothing that was wanted is left to sync."""

@@ -13,6 +13,7 @@ from functools import partial
 from penstock.api.broker import Broker
 from penstock.log.compaction import Compaction
 from penstock.metadata.cluster import Topic
+from penstock.replication.leader import Leader
 from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
 from penstock.server.syncer import Syncer
@@ -122,11 +123,16 @@ class Upkeep:
         for paths, delay_ms in self._broker.take_dropped():
             self._remove_later(paths, delay_ms, self._disk.remove)
         for leader in self._broker.leaders_with_data():
-            dropped = leader.log.drop_expired(now_ms, leader.high_watermark)
-            leader.log.producers.expire(now_ms, self._broker.config.producer_id_expiration_ms)
-            delay_ms = leader.log.config.file_delete_delay_ms
-            self._remove_later(dropped, delay_ms, self._disk.remove)
+            try:
+                self._drop_expired_of(leader, now_ms)
+            except OSError as problem:  # the others must not grow for it
+                log.error("%s-%d: retention failed: %s", leader.topic, leader.index, problem)
             yield
+
+    def _drop_expired_of(self, leader: Leader, now_ms: int) -> None:
+        dropped = leader.log.drop_expired(now_ms, leader.high_watermark)
+        leader.log.producers.expire(now_ms, self._broker.config.producer_id_expiration_ms)
+        self._remove_later(dropped, leader.log.config.file_delete_delay_ms, self._disk.remove)
 
     async def _checkpoint(self) -> None:
         """Note how far the logs are synced, which is how much less a recovery has to look at."""

@@ -9,6 +9,7 @@ warmed off the loop first.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -28,6 +29,8 @@ from penstock.wire.messages.k01_fetch import (
     PartitionData,
 )
 from penstock.world.ports import Cold
+
+log = logging.getLogger(__name__)
 
 READ_COMMITTED = 1
 WARMED_AT_MOST = 16
@@ -95,7 +98,8 @@ class Fetch:
             try:
                 leader = self.leader(key)
                 found.leaders.append(leader)
-                self.read(leader, wanted, data, self.max_bytes - found.size)
+                leader.log.write_out()  # should that fail, it is not this partition's reading
+                self.read_safely(leader, wanted, data, self.max_bytes - found.size)
             except Refused as refused:
                 data.error_code = refused.code
                 found.must_answer = True
@@ -109,17 +113,27 @@ class Fetch:
         broker = self.broker
         return broker.leader_by_id(topic_id, index) if self.by_id else broker.leader(topic, index)
 
+    def read_safely(
+        self, leader: Leader, wanted: FetchPartition, data: PartitionData, room: int
+    ) -> None:
+        """A partition whose files cannot be read must not keep the others from being read."""
+        try:
+            self.read(leader, wanted, data, room)
+        except OSError as problem:
+            log.error("%s-%d cannot be read: %s", leader.topic, leader.index, problem)
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from problem
+
     def read(self, leader: Leader, wanted: FetchPartition, data: PartitionData, room: int) -> None:
         leader.check_epoch(wanted.current_leader_epoch)
-        log = leader.log
+        partition = leader.log
         data.high_watermark = leader.high_watermark
         data.last_stable_offset = leader.last_stable_offset
-        data.log_start_offset = log.start_offset
+        data.log_start_offset = partition.start_offset
         if wanted.last_fetched_epoch >= 0 and self.diverges(leader, wanted, data):
             return
         is_first = room == self.max_bytes
         committed = self.request.isolation_level == READ_COMMITTED
-        slice_ = log.read(
+        slice_ = partition.read(
             wanted.fetch_offset,
             min(wanted.partition_max_bytes, max(room, 0)),
             data.last_stable_offset if committed else data.high_watermark,
@@ -134,7 +148,9 @@ class Fetch:
         if committed:
             data.aborted_transactions = [
                 AbortedTransaction(aborted.producer_id, aborted.first_offset)
-                for aborted in log.aborted_between(wanted.fetch_offset, data.last_stable_offset)
+                for aborted in partition.aborted_between(
+                    wanted.fetch_offset, data.last_stable_offset
+                )
             ]
 
     def diverges(self, leader: Leader, wanted: FetchPartition, data: PartitionData) -> bool:

@@ -1,0 +1,83 @@
+"""A broker that was in trouble comes out of it, and one bad partition troubles no other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.broker_process import BrokerProcess
+from tests.cli.conftest import run as penstock
+
+LEASE_MS = 2000
+
+
+def lines(broker: BrokerProcess, *arguments: str, stdin: str = "") -> list[str]:
+    done = penstock(broker.address, *arguments, stdin=stdin)
+    assert done.exit_code == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_broker_that_was_paused_for_longer_than_its_lease_comes_back(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    running = own_broker("--set", f"broker.session.timeout.ms={LEASE_MS}").start()
+    lines(running, "produce", topic, "before")
+    os.kill(running.pid, signal.SIGSTOP)
+    time.sleep(2 * LEASE_MS / 1000)  # the pause itself
+    os.kill(running.pid, signal.SIGCONT)
+    lines(running, "produce", topic, "after")
+    assert lines(running, "consume", topic) == ["before", "after"]
+    assert running.stop() == 0
+    assert "Traceback" not in running.log
+
+
+def test_a_topic_made_anew_has_its_records_after_a_crash(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    running = own_broker().start()
+    lines(running, "topic", "create", topic)
+    lines(running, "produce", topic, stdin="\n".join(map(str, range(100))))
+    lines(running, "topic", "truncate", topic, "--before", "50", "--yes")
+    assert running.stop() == 0
+    running.start()
+    lines(running, "topic", "delete", topic, "--yes")
+    lines(running, "topic", "create", topic)
+    lines(running, "produce", topic, stdin="a\nb\nc\n")
+    running.kill()
+    running.start()
+    assert lines(running, "consume", topic) == ["a", "b", "c"]
+    assert "damaged" not in running.log
+
+
+def test_a_partition_that_cannot_be_read_keeps_nobody_from_the_others(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    running = own_broker("--set", "log.retention.check.interval.ms=50").start()
+    lines(running, "topic", "create", topic, "--partitions", "2")
+    lines(running, "produce", topic, "--partition", "0", "bad")
+    lines(running, "produce", topic, "--partition", "1", "good")
+    assert running.stop() == 0
+    (folder,) = Path(running.data_dir).glob(f"{topic}-0")
+    (folder / "leader-epoch-checkpoint").write_text("99\n0\n")
+    running.start()
+    assert lines(running, "consume", topic, "--partition", "1") == ["good"]
+    refused = penstock(running.address, "consume", topic, "--partition", "0", "--timeout", "2")
+    assert refused.exit_code == 1
+    assert "storage" in refused.stderr
+    assert running.stop() == 0
+    assert "cannot be read" in running.log
+    assert "upkeep failed" not in running.log
+
+
+def test_what_a_lost_checkpoint_knew_is_found_out_again(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    running = own_broker().start()
+    lines(running, "produce", topic, stdin="a\nb\n")
+    assert running.stop() == 0
+    (running.data_dir / "recovery-point-offset-checkpoint").unlink()
+    running.start()
+    assert lines(running, "consume", topic, "--follow", "--count", "2") == ["a", "b"]

@@ -186,6 +186,11 @@ class Connection(Protocol):
 
     def on_writable(self, callback: Callable[[], None] | None) -> None: ...
 
+    def is_broken(self) -> bool:
+        """Whether the peer has reset it. `on_readable` may have called for the last time then,
+        although there is more to receive, or the end."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import select
 import socket
 import time
 import uuid
@@ -121,6 +122,13 @@ class RealConnection:
         elif self._writing:
             self._loop.remove_writer(self._fd)
         self._writing = callback is not None
+
+    def is_broken(self) -> bool:
+        """libuv ends its polling at the first event with an error in it, and so calls once for the
+        last bytes and the reset after them. (SO_ERROR would also tell of what may pass.)"""
+        poll = select.poll()
+        poll.register(self._fd, 0)  # errors and hang-ups are always told
+        return bool(poll.poll(0))
 
     def close(self) -> None:
         self.on_readable(None)

@@ -341,13 +341,19 @@ class RealDisk:
 
     async def _sync_each(self, files: Sequence[RealFile], folders: Sequence[str]) -> None:
         """Files are pinned here, on the loop, so that threads only see open descriptors."""
-        pinned = [file for file in files if file.exists()]
         run = asyncio.get_running_loop().run_in_executor
-        jobs = self._sync_jobs([file.pin() for file in pinned])
-        jobs += [run(self._syncers, self._sync_folder_if_there, folder) for folder in folders]
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        for file in pinned:
-            file.unpin()
+        pinned: list[RealFile] = []
+        try:
+            for file in files:
+                if file.exists():
+                    file.pin()
+                    pinned.append(file)
+            jobs = self._sync_jobs([file.fileno() for file in pinned])
+            jobs += [run(self._syncers, self._sync_folder_if_there, folder) for folder in folders]
+            results = await asyncio.gather(*jobs, return_exceptions=True)
+        finally:
+            for file in pinned:
+                file.unpin()
         for result in results:
             if isinstance(result, BaseException):
                 raise result

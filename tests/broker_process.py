@@ -16,6 +16,8 @@ class BrokerProcess:
     def __init__(self, data_dir: Path, *options: str) -> None:
         self.data_dir = data_dir
         self.options = options
+        self.wrapper: tuple[str, ...] = ()
+        """A command to start it with, such as prlimit."""
         self.port = 0
         self.log_path = data_dir.with_name(data_dir.name + ".stderr")
         self._process: subprocess.Popen[str] | None = None
@@ -39,6 +41,7 @@ class BrokerProcess:
         with self.log_path.open("a") as log:
             self._process = subprocess.Popen(
                 [
+                    *self.wrapper,
                     *(sys.executable, "-m", "penstock", "serve"),
                     *("--listen", self.address, "--data-dir", str(self.data_dir), *self.options),
                 ],

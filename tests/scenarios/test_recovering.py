@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.broker_process import BrokerProcess
 from tests.cli.conftest import run as penstock
+from tests.raw_client import RawClient, a_batch, frame_of, produce_of
+
+from penstock.wire.messages.k00_produce import ProduceResponse
 
 LEASE_MS = 2000
 
@@ -81,3 +85,28 @@ def test_what_a_lost_checkpoint_knew_is_found_out_again(
     (running.data_dir / "recovery-point-offset-checkpoint").unlink()
     running.start()
     assert lines(running, "consume", topic, "--follow", "--count", "2") == ["a", "b"]
+
+
+def test_more_connections_than_file_handles_do_not_stop_the_log(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    few = 256
+    running = own_broker()
+    running.wrapper = ("prlimit", f"--nofile={few}")
+    running.start()
+    with RawClient(running.port) as client:
+        client.create_topic(topic, partitions=12)
+        for partition in range(12):
+            client.produce(topic, a_batch(b"a"), partition=partition)
+        crowd = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(2 * few)]
+        frames = [
+            frame_of(produce_of(topic, a_batch(b"b"), partition=partition), 9, partition)
+            for partition in range(12)
+        ]
+        client.send(b"".join(frames))
+        for number in range(12):
+            answer = client.answer_to(ProduceResponse, 9, number)
+            assert answer.responses[0].partition_responses[0].error_code == 0
+        for each in crowd:
+            each.close()
+        client.produce(topic, a_batch(b"c"), partition=0)

@@ -87,7 +87,7 @@ def raise_file_limit() -> int:
 
 def fitted(wanted: NodeSettings, handles: int) -> NodeSettings:
     """No more connections than leave enough handles for the log."""
-    most = handles - min(handles // 2, HANDLES_FOR_FILES)
+    most = handles - min(handles * 5 // 8, HANDLES_FOR_FILES)
     if wanted.broker.max_connections <= most:
         return wanted
     if "max.connections" in wanted.texts or most < FEW_CONNECTIONS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import tracemalloc
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -359,3 +360,22 @@ def test_a_log_that_was_only_read_is_not_written_again(disk: RealDisk, path: Pat
     folder = a_folder(disk, path)
     assert folder.was_clean
     assert all_values(orders(folder)) == [(0, b"a")]
+
+
+def test_the_offsets_of_a_folder_that_is_gone_are_not_used_again(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a", b"b")
+    folder.close()
+    shutil.rmtree(path / "orders-0")
+    folder = a_folder(disk, path)
+    assert folder.is_missing("orders", 0, TOPIC_ID)
+    assert not folder.is_missing("orders", 0, OTHER_ID)
+    log = orders(folder)
+    assert put(log, b"c").base_offset == 2
+    assert all_values(log) == [(2, b"c")]
+    folder.close()
+    again = orders(a_folder(disk, path))
+    again.open()
+    assert (again.start_offset, again.end_offset) == (2, 3)

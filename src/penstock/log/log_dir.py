@@ -127,6 +127,8 @@ class LogDir:
         )
         if name in self._folders and self._is_ours(name, topic_id):
             self._adopt(key, log)
+        elif self.is_missing(topic, index, topic_id):
+            self._go_on_after(log, self._recovery_points[key])
         self._unreadable.discard(name)
         self._folders.add(name)
         self.logs[key] = log
@@ -135,6 +137,17 @@ class LogDir:
     def has_folder(self, topic: str, index: int) -> bool:
         """Whether anything was ever written for a partition; the others need no log yet."""
         return layout.folder_name(topic, index) in self._folders
+
+    def is_missing(self, topic: str, index: int, topic_id: bytes) -> bool:
+        """Whether a partition once had records, and its folder is gone."""
+        key = topic, index
+        known = self._ids.get(key) == topic_id and self._recovery_points.get(key, 0) > 0
+        return known and key not in self.logs and not self.has_folder(topic, index)
+
+    def _go_on_after(self, log: PartitionLog, end: int) -> None:
+        """The records are lost, but their offsets are not used for others."""
+        log.start_offset = log.end_offset = log.written_end = log.synced_end = end
+        log.recovery_point = log.high_watermark = end
 
     def _is_ours(self, name: str, topic_id: bytes) -> bool:
         """A topic created anew never takes over what the one of the same name has left."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+from functools import partial
 
 from penstock.api.broker import Broker
 from penstock.api.table import answered
@@ -24,6 +25,7 @@ from penstock.metadata.store import Session, SessionLost, Store, Unavailable, Un
 from penstock.metadata.stores.sqlite import SqliteStore
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.server.door import Door
+from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.upkeep import Upkeep
 from penstock.world.ports import Listener, World
@@ -88,7 +90,13 @@ class Node:
     def _build(self) -> None:
         world = self.world
         self.broker = Broker(
-            self.config, self.image, self.log_dir, world.disk, world.chance, answered()
+            self.config,
+            self.image,
+            self.log_dir,
+            world.disk,
+            world.chance,
+            answered(),
+            in_steps=partial(carry_out, partial(wait_on, world.disk)),
         )
         self.broker.configured = dict(self.settings.texts)
         self.syncer = Syncer(world.disk, lambda error: self._fail(f"disk failure: {error}"))
@@ -108,7 +116,10 @@ class Node:
         log_dir, image = self.log_dir, self.image
         for topic in image.topics.values():
             for index in range(topic.record.partitions):
-                if log_dir.has_folder(topic.name, index):
+                if log_dir.is_missing(topic.name, index, topic.id):
+                    log.error("the folder of %s-%d is gone, with its records", topic.name, index)
+                    self._claim(topic, index)
+                elif log_dir.has_folder(topic.name, index):
                     self._claim(topic, index)
         for problem in log_dir.problems:
             log.error("%s; the logs are looked through instead", problem)

@@ -327,8 +327,8 @@ class BrokerConfig:
         "queued.max.request.bytes",
         256 * MIB,
         at_least=-1,
-        doc="Memory that requests in flight may take on all connections together; at the limit, "
-        "reading pauses. -1 sets no limit.",
+        doc="Memory that requests in flight may take on all connections together, half of it for "
+        "those larger than 4 MiB; at the limit, reading pauses. -1 sets no limit.",
     )
     request_receive_timeout_ms: int = setting(
         "request.receive.timeout.ms",

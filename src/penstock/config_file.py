@@ -32,12 +32,19 @@ def read(path: str | Path) -> dict[str, str]:
 
 def parse(path: str | Path) -> dict[str, str]:
     """What a file says, whether the settings exist or not."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise Unusable(f"cannot read {path} ({error.strerror}); {SAMPLE_HINT}") from None
+    return parse_bytes(data, path)
+
+
+def parse_bytes(data: bytes, path: str | Path) -> dict[str, str]:
+    """The same of what was read from there."""
     import tomllib  # noqa: PLC0415  # a broker without a file need not wait for it
 
     try:
-        content = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Unusable(f"cannot read {path} ({error.strerror}); {SAMPLE_HINT}") from None
+        content = data.decode()
     except UnicodeDecodeError:
         raise Unusable(f"{path} is not UTF-8 text; {SAMPLE_HINT}") from None
     try:

@@ -1,4 +1,4 @@
-"""Asks one broker's handlers directly: no sockets, no loop, and metadata kept in memory.
+"""Asks one broker's handlers directly: no sockets, and metadata kept in memory.
 
 Requests and answers go through the codec in the version that is asked for, so what a version cannot
 say is missing here as well.
@@ -6,7 +6,9 @@ say is missing here as well.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +25,7 @@ from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.records import BrokerRecord, encode
 from penstock.metadata.store import Entry, Event
+from penstock.server.steps import carry_out, wait_on
 from penstock.settings import read_settings
 from penstock.wire.batch import read_header
 from penstock.wire.batch_builder import build_batch
@@ -61,7 +64,15 @@ class Desk:
         self.commits: list[Commit[Any]] = []
         self.log_dir = LogDir(disk, str(folder), cluster_id=CLUSTER_ID, node_id=NODE_ID)
         self.chance = CountingChance()
-        self.broker = Broker(config, self.image, self.log_dir, disk, self.chance, answered())
+        self.broker = Broker(
+            config,
+            self.image,
+            self.log_dir,
+            disk,
+            self.chance,
+            answered(),
+            in_steps=partial(carry_out, partial(wait_on, disk)),
+        )
         self.broker.configured = texts
         self._revisions: dict[str, int] = {}
         self.change(lambda image: found_cluster(image, CLUSTER_ID))
@@ -138,8 +149,11 @@ class Desk:
         call = self.call(request, version)
         try:
             outcome = call.api.handler(self.broker, call.request, call)
-            while isinstance(outcome, Change):
-                outcome = outcome.then(self.change(outcome.decide))
+            while isinstance(outcome, Change | Resume):
+                if isinstance(outcome, Resume):
+                    outcome = outcome.then(asyncio.run(_awaited(outcome)))
+                else:
+                    outcome = outcome.then(self.change(outcome.decide))
         except Refused as refused:
             outcome = call.failure(refused)
         return self.decoded(outcome, call.version)
@@ -165,3 +179,7 @@ class Desk:
             for part in answer.encode_parts(version)
         ]
         return type(answer).decode(memoryview(b"".join(parts)), version)
+
+
+async def _awaited(resume: Resume[Any]) -> Any:
+    return await resume.work()

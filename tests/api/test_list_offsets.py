@@ -1,15 +1,26 @@
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from tests.api.desk import NOW_MS, Desk
 
+from penstock.api.outcome import Resume
 from penstock.errors import ErrorCode
+from penstock.log.partition_log import PartitionLog
+from penstock.metadata.changes import delete_topic
+from penstock.wire.batch import read_header
+from penstock.wire.batch_builder import build_batch
+from penstock.wire.compression import Codec
 from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
+    ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from penstock.wire.records import Record
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 
@@ -86,3 +97,76 @@ def test_what_is_not_there_is_refused_by_partition(orders: Desk) -> None:
     assert ask(orders, LATEST, index=1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert ask(orders, LATEST, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert ask(orders, -9).error_code == ErrorCode.INVALID_REQUEST
+
+
+# Searches wait, and let others run
+
+
+def wanting(*timestamps: int) -> ListOffsetsRequest:
+    partitions = [ListOffsetsPartition(0, -1, timestamp) for timestamp in timestamps]
+    return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("orders", partitions)])
+
+
+def begun(desk: Desk, request: ListOffsetsRequest) -> Any:
+    call = desk.call(request)
+    return call.api.handler(desk.broker, call.request, call)
+
+
+def test_only_searches_wait(orders: Desk) -> None:
+    immediate = begun(orders, wanting(LATEST, EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, -9))
+    assert isinstance(immediate, ListOffsetsResponse)
+    assert isinstance(begun(orders, wanting(LATEST, 0)), Resume)
+    assert isinstance(begun(orders, wanting(MAX_TIMESTAMP)), Resume)
+
+
+def test_what_is_asked_twice_is_searched_for_once(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+    search = PartitionLog.offset_for_timestamp
+
+    def noted(log: PartitionLog, timestamp: int, before: int) -> Any:
+        searched.append(timestamp)
+        return search(log, timestamp, before)
+
+    monkeypatch.setattr(PartitionLog, "offset_for_timestamp", noted)
+    answer = orders.ask(wanting(NOW_MS + 3, LATEST, NOW_MS + 3, NOW_MS + 4, NOW_MS + 3))
+    assert [each.offset for each in answer.topics[0].partitions] == [3, 15, 3, 4, 3]
+    assert searched == [NOW_MS + 3, NOW_MS + 4]
+
+
+async def test_others_have_their_turn_while_large_batches_are_searched(desk: Desk) -> None:
+    desk.create("orders")
+    leader = desk.broker.leader("orders", 0)
+    records = [Record(0, NOW_MS, None, b""), Record(1, NOW_MS + 50, None, bytes(200_000_000))]
+    built = build_batch(records, codec=Codec.ZSTD)
+    leader.log.append(built, read_header(built), NOW_MS, 0)
+    leader.log.end_sync(leader.log.begin_sync())
+    leader.advance()
+    turns = 0
+
+    async def watch() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    watching = asyncio.create_task(watch())
+    answer = await desk.ask_and_wait(wanting(*range(NOW_MS, NOW_MS + 5)))
+    watching.cancel()
+    found = {(each.offset, each.timestamp) for each in answer.topics[0].partitions}
+    assert found == {(0, NOW_MS + 50)}
+    assert turns >= 5, "at least one for each batch that was opened"
+
+
+async def test_a_topic_that_is_deleted_meanwhile_is_refused(orders: Desk) -> None:
+    outcome = begun(orders, wanting(NOW_MS))
+    found = await outcome.work()
+    topic = orders.image.topics["orders"]
+    orders.change(lambda image: delete_topic(image, "orders", nonce=topic.id))
+    orders.broker.remove_topic(topic)
+    (partition,) = outcome.then(found).topics[0].partitions
+    assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    orders.create("orders")
+    (partition,) = outcome.then(found).topics[0].partitions
+    assert (partition.error_code, partition.offset) == (0, -1)

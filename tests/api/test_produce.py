@@ -46,10 +46,10 @@ BATCH = a_batch(b"one", b"two")
 
 WRONG = {
     "null records": (None, ErrorCode.INVALID_RECORD),
-    "no bytes": (b"", ErrorCode.CORRUPT_MESSAGE),
-    "half a header": (BATCH[:40], ErrorCode.CORRUPT_MESSAGE),
+    "no bytes": (b"", ErrorCode.INVALID_RECORD),
+    "half a header": (BATCH[:40], ErrorCode.INVALID_RECORD),
     "cut short": (BATCH[:-1], ErrorCode.CORRUPT_MESSAGE),
-    "two batches": (BATCH + BATCH, ErrorCode.CORRUPT_MESSAGE),
+    "two batches": (BATCH + BATCH, ErrorCode.INVALID_RECORD),
     "wrong CRC": (patched(BATCH, 17, b"\0\0\0\0"), ErrorCode.CORRUPT_MESSAGE),
     "a flipped bit": (patched(BATCH, 70, b"\xff"), ErrorCode.CORRUPT_MESSAGE),
     "length too small": (patched(BATCH, 8, struct.pack(">i", 10)), ErrorCode.CORRUPT_MESSAGE),

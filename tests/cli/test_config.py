@@ -56,6 +56,14 @@ def test_the_sample_is_a_sound_file(offline: Penstock, path: Path) -> None:
     assert offline("config", "check", str(path)).exit_code == 0
 
 
+def test_standard_input_is_checked_too(offline: Penstock) -> None:
+    result = offline("config", "check", "-", stdin=offline("config", "sample").stdout)
+    assert (result.exit_code, result.stdout) == (0, "standard input: ok, 0 settings\n")
+    result = offline("config", "check", "-", stdin='"node.id" = -1\n')
+    assert (result.exit_code, result.stderr) == (1, "standard input: node.id: -1 is less than 0\n")
+    assert "is not UTF-8 text" in offline("config", "check", "-", stdin=b"\xff").stderr
+
+
 def test_flags_win_over_set_and_set_over_the_file(path: Path) -> None:
     path.write_text('"node.id" = 1\n"log.level" = "debug"\n"listeners" = "h:1"\n')
     texts = gather(

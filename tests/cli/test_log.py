@@ -130,6 +130,16 @@ def test_damage_is_found_and_told(
     assert result.stdout.startswith("1 problem: ")
 
 
+def test_a_missing_segment_is_told_as_a_gap(offline: Penstock, folder: Path) -> None:
+    (folder / "00000000000000000009.log").write_bytes(batch(9, 1))
+    result = offline("log", "verify", str(folder))
+    assert result.exit_code == 0, "compaction leaves gaps too"
+    assert "9.log: gap: begins at offset 9, and the segment before it ends at 6" in result.stderr
+    assert result.stdout == "ok: 3 segments, 4 batches, 7 records, 1 gap\n"
+    told = json.loads(offline("log", "verify", str(folder), "--json").stdout)
+    assert [bool(each["gap"]) for each in told["segments"]] == [False, False, True]
+
+
 def test_a_dump_shows_every_batch(offline: Penstock, folder: Path) -> None:
     result = offline("log", "dump", str(folder), "--json")
     told = [json.loads(line) for line in result.stdout.splitlines()]

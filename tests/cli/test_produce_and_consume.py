@@ -100,6 +100,22 @@ def test_json_shows_all_that_a_record_has(lines: Lines, topic: str) -> None:
     }
 
 
+def test_a_copy_may_have_fewer_partitions_or_keep_them(lines: Lines, topic: str) -> None:
+    lines("topic", "create", topic, "--partitions", "3")
+    for number in range(3):
+        lines("produce", topic, f"v{number}", "--key", f"k{number}", "--partition", str(number))
+    told = "\n".join(lines("consume", topic, "--json"))
+    lines("produce", f"{topic}-copy", "--json", stdin=told)
+    assert {each["key"]: each["partition"] for each in records(lines, f"{topic}-copy")} == {
+        f"k{number}": 0 for number in range(3)
+    }
+    lines("topic", "create", f"{topic}-same", "--partitions", "3")
+    lines("produce", f"{topic}-same", "--json", "--keep-partitions", stdin=told)
+    assert {each["key"]: each["partition"] for each in records(lines, f"{topic}-same")} == {
+        f"k{number}": number for number in range(3)
+    }
+
+
 def test_json_lines_say_everything_about_a_record(lines: Lines, topic: str) -> None:
     lines("topic", "create", topic, "--partitions", "3")
     given = {"key": None, "value": {"x": 1}, "headers": {"h": None}, "partition": 2}

@@ -26,6 +26,7 @@ JSON = Form(True, None, None, [], None)
             Input(b"v", None, ((b"a", b"1"), (b"a", None))),
         ),
         (b'{"value": "v", "offset": 7, "topic": "x", "crc": 1}', Input(b"v")),
+        (b'{"value": "v", "offset": 7, "partition": 3}', Input(b"v")),
     ],
 )
 def test_a_json_object_says_what_the_record_is(line: bytes, record: Input) -> None:
@@ -48,6 +49,14 @@ def test_a_json_object_says_what_the_record_is(line: bytes, record: Input) -> No
 def test_what_is_no_record_is_told_by_line_and_reason(line: bytes, said: str) -> None:
     with pytest.raises(Unusable, match=said):
         JSON.read(line, 7)
+
+
+def test_the_partition_of_a_consumed_record_is_kept_if_asked() -> None:
+    line = b'{"value": "v", "offset": 7, "partition": 3}'
+    assert Form(True, None, None, [], 5).read(line, 1) == Input(b"v", None, (), 5)
+    assert Form(True, None, None, [], None, keep_partitions=True).read(line, 1) == Input(
+        b"v", None, (), 3
+    )
 
 
 def test_empty_lines_between_json_objects_are_passed_over() -> None:

@@ -10,8 +10,9 @@ from tests.log.making import EVERYTHING, NOW_MS, split
 
 from penstock.config import TopicConfig
 from penstock.log import compaction_plan
-from penstock.log.compaction import Compaction, Sync, Wait
+from penstock.log.compaction import Compaction
 from penstock.log.partition_log import Appended, PartitionLog
+from penstock.log.steps import Sync, Wait
 from penstock.wire import batch as batches
 from penstock.wire.batch import BatchHeader
 from penstock.wire.batch_builder import build_batch, read_records
@@ -63,7 +64,7 @@ def carry_out(log: PartitionLog, wait: Wait) -> None:
             file.sync()
         for folder in wait.folders:
             log.disk.sync_folder(folder)
-    else:
+    elif wait is not None:
         wait()
 
 

@@ -21,6 +21,7 @@ from tests.log.compacting import (
     write,
 )
 from tests.log.making import NOW_MS, TOPIC_ID, all_values, opened
+from tests.log.timing import newest, since
 
 from penstock.log import compaction_plan
 from penstock.log.cleaning import KeyReader
@@ -156,7 +157,7 @@ def test_a_record_without_a_key_is_dropped(log: PartitionLog) -> None:
     assert len(every_header(log)) == 2
 
 
-def test_the_end_of_a_segment_stays_when_its_last_records_are_gone(
+def test_the_end_of_the_log_stays_when_its_last_records_are_gone(
     log: PartitionLog, disk: RealDisk, folder: Path
 ) -> None:
     write(log, (b"a", b"1"))
@@ -173,6 +174,72 @@ def test_the_end_of_a_segment_stays_when_its_last_records_are_gone(
     roll_and_compact(log)
     assert opened(disk, str(folder), CONFIG).end_offset == 6
     assert [header.last_offset for header in every_header(log)][-1] == 5
+
+
+def test_batches_without_records_do_not_stay(log: PartitionLog) -> None:
+    filled(log)
+    write(log, *FIVE)
+    compact(log)
+    assert all(header.record_count for header in every_header(log))
+    assert contents(log)[-5:] == [(40 + number, *pair) for number, pair in enumerate(FIVE)]
+
+
+@pytest.fixture
+def emptied(log: PartitionLog) -> PartitionLog:
+    """Two segments in a row without a byte in them, and one with a record at 16."""
+    log.config = replace(CONFIG, segment_bytes=300)
+    filled(log, 2)
+    for number, (key, _) in enumerate(FIVE):
+        write(log, (key, b"last"), at_ms=NOW_MS + number)
+    log.roll()
+    write(log, (b"k0", b"new"))
+    write(log, (b"k0", b"newer"))
+    compact(log)
+    sizes = [segment.size for segment in log.segments]
+    assert sizes[:2] == [0, 0]
+    assert all(sizes[-2:])
+    return log
+
+
+def test_a_segment_that_nothing_is_left_of_is_read_past(emptied: PartitionLog) -> None:
+    found = contents(emptied)
+    assert [offset for offset, _, _ in found] == [10, 11, 12, 13, 14, 15, 16]
+    for offset in range(17):
+        part = emptied.read(offset, 1 << 20, 17, cold_ok=True)
+        assert part is not None
+        assert part.next_offset > max(offset, 10)
+    first = since(emptied, NOW_MS - 5, emptied.end_offset)
+    assert first is not None
+    assert first.offset == 10
+
+
+def test_a_segment_that_nothing_is_left_of_is_there_after_a_start(
+    emptied: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    before = contents(emptied)
+    again = opened(disk, str(folder), emptied.config)
+    assert not again.damage
+    assert (again.start_offset, again.end_offset) == (0, 17)
+    assert contents(again) == before
+
+
+def test_segments_that_nothing_is_left_of_become_one_with_their_neighbours(
+    emptied: PartitionLog,
+) -> None:
+    emptied.config = CONFIG
+    roll_and_compact(emptied)
+    assert [segment.base for segment in emptied.segments] == [0, 17]
+    assert [record.offset for record in every_record(emptied)] == [11, 12, 13, 14, 16]
+
+
+def test_retention_is_not_held_up_by_a_segment_that_nothing_is_left_of(
+    emptied: PartitionLog,
+) -> None:
+    emptied.config = replace(CONFIG, cleanup_policy=("compact", "delete"), retention_ms=1000)
+    emptied.drop_expired(NOW_MS + 900, emptied.end_offset)
+    assert emptied.start_offset == 0
+    emptied.drop_expired(NOW_MS + 1005, emptied.end_offset)
+    assert emptied.start_offset == 17
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -210,12 +277,10 @@ def test_times_are_found_after_compaction_as_before(log: PartitionLog) -> None:
     for number in range(40):
         write(log, (b"k%d" % (number % 5), b"x" * 100), at_ms=NOW_MS + number * 10)
     roll_and_compact(log)
-    found = log.offset_for_timestamp(NOW_MS, log.end_offset, cold_ok=True)
+    found = since(log, NOW_MS, log.end_offset)
     assert found is not None
     assert found.offset == 35
-    newest = log.max_timestamp(cold_ok=True)
-    assert newest is not None
-    assert (newest.offset, newest.timestamp) == (39, NOW_MS + 390)
+    assert newest(log) == (NOW_MS + 390, 39, 0)
 
 
 def test_retention_still_drops_segments_of_a_compacted_log(log: PartitionLog) -> None:

@@ -164,13 +164,36 @@ def test_a_crash_while_the_start_finishes_the_work_loses_nothing(
     watched.close()
 
 
+def test_a_segment_that_nothing_is_left_of_takes_the_place_of_all_that_it_stands_for(
+    disk: RealDisk, folder: Path, tmp_path: Path
+) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, WITHOUT_RETENTION)
+    for number in range(3):
+        write(log, (b"gone", b"%d" % number))
+        log.roll()
+    write(log, (b"gone", None))
+    log.roll()
+    write(log, (b"stays", b"1"))
+    settle(log)
+    compact(log)  # the tombstone's time begins
+    write(log, (b"stays", b"2"))
+    log.roll()
+    write(log, (b"stays", b"3"))
+    settle(log)
+    decided = decided_and_crashed(log, folder, tmp_path)
+    again = opened(disk, str(decided), WITHOUT_RETENTION, log.synced_end)
+    assert [segment.base for segment in again.segments] == [0, 6]
+    assert (again.start_offset, again.end_offset) == (0, 7)
+    assert {record.key for record in every_record(again)} == {b"stays"}
+
+
 def decided_and_crashed(log: PartitionLog, folder: Path, tmp_path: Path) -> Path:
     """The folder when the new segment has just become the one that counts."""
     disk = WatchedDisk()
     again = opened(disk, str(copied(folder, tmp_path / "work")), CONFIG, log.synced_end)
 
     def stop_when_decided() -> None:
-        if list((tmp_path / "work").glob("*.log.swap")):
+        if list((tmp_path / "work").glob("*.log.*.swap")):
             copied(tmp_path / "work", tmp_path / "decided")
             raise Unusable("crashed")
 

@@ -248,6 +248,9 @@ def test_wrong_batches_are_refused_one_by_one_and_nothing_is_appended(
     for batch, code in [
         (good[:17] + b"\0\0\0\0" + good[21:], ErrorCode.CORRUPT_MESSAGE),
         (good[:-1], ErrorCode.CORRUPT_MESSAGE),
+        (good + good, ErrorCode.INVALID_RECORD),
+        (good[:60], ErrorCode.INVALID_RECORD),
+        (b"", ErrorCode.INVALID_RECORD),
         (good[:16] + b"\1" + good[17:], ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
         (a_batch(b"v" * 10_000), ErrorCode.MESSAGE_TOO_LARGE),
         (a_batch(b"v", at_ms=2**50), ErrorCode.INVALID_TIMESTAMP),
@@ -491,6 +494,7 @@ def test_a_byte_that_went_bad_on_disk_is_told_and_only_its_batch_is_lost(
 ) -> None:
     running = own_broker("--set", "log.flush.offset.checkpoint.interval.ms=100").start()
     points = running.data_dir / "recovery-point-offset-checkpoint"
+    last_written = running.data_dir / "penstock-topic-id-checkpoint"
     with RawClient(running.port) as client:
         client.create_topic(topic)
         for number in range(9):
@@ -498,6 +502,10 @@ def test_a_byte_that_went_bad_on_disk_is_told_and_only_its_batch_is_lost(
         until(
             lambda: points.exists() and f"{topic} 0 9" in points.read_text(),
             "no checkpoint is written",
+        )
+        until(
+            lambda: last_written.exists() and topic in last_written.read_text(),
+            "the checkpoint is not finished",
         )
     running.kill()
     segment = running.data_dir / f"{topic}-0" / f"{0:020}.log"

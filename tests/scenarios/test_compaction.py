@@ -25,9 +25,10 @@ Message = tuple[int, bytes | None, bytes | None]
 """Offset, key and value."""
 
 
-def create(address: str, topic: str) -> None:
+def create(address: str, topic: str, **more: str) -> None:
     admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(topic, 1, 1, config=SETTINGS)])[topic].result(30)
+    settings = {**SETTINGS, **{name.replace("_", "."): value for name, value in more.items()}}
+    admin.create_topics([NewTopic(topic, 1, 1, config=settings)])[topic].result(30)
 
 
 def produce(address: str, topic: str, values: list[tuple[bytes, bytes | None]]) -> None:
@@ -107,3 +108,36 @@ def test_a_compacted_topic_keeps_the_last_value_of_each_key(
     assert "Traceback" not in broker.log
     assert broker.stop() == 0
     assert not [path for path in Path(broker.data_dir).rglob("*") if "cleaned" in path.suffix]
+
+
+def test_a_client_meets_no_errors_where_whole_segments_were_compacted_away(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    """Many at once: a pass that comes often would make one segment of the few since the last."""
+    broker = own_broker("--set", "log.cleaner.backoff.ms=1500").start()
+    create(broker.address, topic, segment_bytes="2048")
+    values: list[tuple[bytes, bytes | None]] = []
+    for cleaning in range(2):
+        some: list[tuple[bytes, bytes | None]] = [
+            (b"k%d" % key, b"%d/%d/%d " % (cleaning, number, key) + b"x" * 200)
+            for number in range(40)
+            for key in range(10)
+        ]
+        produce(broker.address, topic, some)  # each time a producer of its own
+        values += some
+        found = read_until(broker.address, topic, lambda found: len(found) <= 30)
+        check_latest(found, values)
+
+    assert broker.stop() == 0
+    broker.start()
+    check_latest(read_all(broker.address, topic), values)
+    broker.kill()
+    broker.start()
+    check_latest(read_all(broker.address, topic), values)
+    assert "Traceback" not in broker.log
+    assert broker.stop() == 0
+
+
+def check_latest(found: list[Message], values: list[tuple[bytes, bytes | None]]) -> None:
+    assert all(values[offset] == (key, value) for offset, key, value in found)
+    assert by_key(found) == {key: (offset, value) for offset, (key, value) in enumerate(values)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import socket
 import struct
 import threading
 import time
@@ -82,6 +83,21 @@ def test_large_requests_of_many_connections_take_turns_in_limited_memory(
     assert memory_bytes(running.pid, "VmHWM") - before < 6 * limit
     assert "closing" not in running.log
     assert running.stop() == 0
+
+
+def test_large_requests_that_hardly_arrive_do_not_hold_up_ordinary_ones(
+    roomy: BrokerProcess, topic: str
+) -> None:
+    with ExitStack() as stack:
+        client = stack.enter_context(RawClient(roomy.port))
+        client.create_topic(topic)
+        for size in (100 * MIB, 100 * MIB, 56 * MIB):
+            hog = stack.enter_context(RawClient(roomy.port))
+            hog.send(struct.pack(">i", size) + bytes(300_000))
+        began = time.monotonic()
+        for _ in range(20):
+            assert client.produce(topic, a_batch(b"v" * 300_000)).error_code == 0
+        assert time.monotonic() - began < 15  # half of the time that a request has to arrive
 
 
 def test_a_request_that_never_finishes_arriving_is_closed(own_broker: Brokers) -> None:
@@ -173,6 +189,30 @@ def test_idle_connections_are_closed_but_not_those_with_a_long_poll(
             assert writer.produce(topic, a_batch(b"v")).error_code == 0
         answer = poller.answer_to(FetchResponse, FETCH_VERSION, 1)
         assert partition_of(answer).records
+    assert running.stop() == 0
+
+
+def test_connections_that_are_reset_after_their_last_request_do_not_pile_up(
+    own_broker: Brokers, topic: str
+) -> None:
+    running = own_broker("--set", "request.receive.timeout.ms=1000").start()
+    count, files = 200, Path(f"/proc/{running.pid}/fd")
+    request = frame_of(produce_of(topic, a_batch(b"v"), acks=0), PRODUCE_VERSION)
+    with RawClient(running.port) as client:
+        client.create_topic(topic)
+        client.produce(topic, a_batch(b"first"))
+        before = len(list(files.iterdir()))
+        for _ in range(count):
+            with RawClient(running.port) as leaver:
+                leaver.socket.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                )
+                leaver.send(request)
+        until = time.monotonic() + 20
+        while len(list(files.iterdir())) > before + 5:
+            assert time.monotonic() < until, "they were not closed"
+            time.sleep(0.05)
+        assert client.end_of(topic) == count + 1
     assert running.stop() == 0
 
 

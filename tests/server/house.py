@@ -50,12 +50,14 @@ class MemoryConnection:
         self.room = ANY
         """How many bytes the client still takes."""
         self.is_closed = False
+        self.is_reset = False
+        """The client is gone, and the loop does not say so."""
         self.readable: Callable[[], None] | None = None
         self.writable: Callable[[], None] | None = None
 
     def recv_into(self, buffer: memoryview) -> int | None:
         if not self.inbound:
-            return None
+            return 0 if self.is_reset else None
         count = min(len(buffer), len(self.inbound))
         buffer[:count] = self.inbound[:count]
         del self.inbound[:count]
@@ -73,6 +75,9 @@ class MemoryConnection:
 
     def on_writable(self, callback: Callable[[], None] | None) -> None:
         self.writable = callback
+
+    def is_broken(self) -> bool:
+        return self.is_reset
 
     def close(self) -> None:
         self.is_closed = True

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from penstock.server.deadlines import Deadlines
+import pytest
+
+from penstock.server.deadlines import WAIT_MS_MAX, Deadlines, rounded
 
 
 class Wait:
@@ -73,3 +75,49 @@ async def test_a_wait_may_end_another_that_is_due_with_it() -> None:
     deadlines.begin(last, 1)
     await until(ended, 2)
     assert ended == ["first", "last"]
+
+
+@pytest.mark.parametrize(
+    ("asked_ms", "given_ms"),
+    [
+        *((-5, 0), (0, 0), (7, 7), (99, 99), (100, 100), (101, 110), (500, 500), (991, 1000)),
+        *((30_000, 30_000), (30_001, 31_000), (3_599_999, WAIT_MS_MAX), (2**31 - 1, WAIT_MS_MAX)),
+    ],
+)
+def test_times_are_rounded_up_to_two_digits_and_to_an_hour_at_most(
+    asked_ms: int, given_ms: int
+) -> None:
+    assert rounded(asked_ms) == given_ms
+    assert rounded(given_ms) == given_ms
+
+
+async def test_however_many_times_are_asked_for_there_are_few_timers() -> None:
+    timers: list[float] = []
+
+    class CountingLoop:
+        def call_later(self, delay: float, *_: object) -> None:
+            timers.append(delay)
+
+        def time(self) -> float:
+            return 0.0
+
+    deadlines = Deadlines(CountingLoop())  # type: ignore[arg-type]
+    wait = Wait("w", [])
+    for wait_ms in (*range(20_000), *range(20_000, 2**31, 100_003)):
+        deadlines.begin(wait, wait_ms)
+        deadlines.end(wait, wait_ms)
+    assert len(timers) < 600
+    assert max(timers) * 1000 == WAIT_MS_MAX
+    assert not any(deadlines._queues.values())
+
+
+async def test_a_time_that_is_not_round_ends_too() -> None:
+    deadlines = Deadlines(asyncio.get_running_loop())
+    ended: list[str] = []
+    first, second = Wait("first", ended), Wait("second", ended)
+    deadlines.begin(first, 101)
+    deadlines.begin(second, 107)
+    deadlines.end(first, 101)
+    await until(ended, 1)
+    assert ended == ["second"]
+    assert not deadlines._queues

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.server.memory import POOLED, POOLED_MAX, Budget, Buffers
+from penstock.server.memory import POOLED, POOLED_MAX, Budget, Buffers, Share
 
 
 class Asker:
-    def __init__(self, budget: Budget, size: int) -> None:
+    def __init__(self, budget: Budget | Share, size: int) -> None:
         self.budget, self.size = budget, size
         self.granted = False
 
@@ -15,7 +15,7 @@ class Asker:
 
 
 def test_what_fits_is_granted_at_once() -> None:
-    budget = Budget(100)
+    budget = Share(100)
     asker = Asker(budget, 60)
     asker.ask()
     assert asker.granted
@@ -23,7 +23,7 @@ def test_what_fits_is_granted_at_once() -> None:
 
 
 def test_who_finds_none_left_is_called_when_there_is_some() -> None:
-    budget = Budget(100)
+    budget = Share(100)
     first, second = Asker(budget, 60), Asker(budget, 60)
     first.ask()
     second.ask()
@@ -33,7 +33,7 @@ def test_who_finds_none_left_is_called_when_there_is_some() -> None:
 
 
 def test_those_who_wait_are_served_in_their_order() -> None:
-    budget = Budget(100)
+    budget = Share(100)
     askers = [Asker(budget, 90), Asker(budget, 80), Asker(budget, 10)]
     for asker in askers[:2]:
         asker.ask()
@@ -44,7 +44,7 @@ def test_those_who_wait_are_served_in_their_order() -> None:
 
 
 def test_a_request_larger_than_everything_is_read_alone() -> None:
-    budget = Budget(100)
+    budget = Share(100)
     small, huge = Asker(budget, 10), Asker(budget, 1000)
     small.ask()
     huge.ask()
@@ -54,7 +54,7 @@ def test_a_request_larger_than_everything_is_read_alone() -> None:
 
 
 def test_who_left_is_not_called() -> None:
-    budget = Budget(100)
+    budget = Share(100)
     first, second = Asker(budget, 100), Asker(budget, 50)
     first.ask()
     second.ask()
@@ -65,7 +65,7 @@ def test_who_left_is_not_called() -> None:
 
 
 def test_without_a_limit_nobody_waits() -> None:
-    budget = Budget(-1)
+    budget = Share(-1)
     asker = Asker(budget, 1 << 40)
     asker.ask()
     assert asker.granted
@@ -96,3 +96,48 @@ def test_only_so_much_memory_is_kept() -> None:
         buffers.give_back(memory)
     kept = [buffers.take(1000).obj for _ in range(POOLED + 3)]
     assert sum(any(each is memory.obj for memory in taken) for each in kept) == POOLED
+
+
+MIB = 1 << 20
+
+
+def test_large_requests_do_not_keep_ordinary_ones_waiting() -> None:
+    budget = Budget(256 * MIB)
+    large = [Asker(budget, size * MIB) for size in (100, 100, 56)]
+    ordinary = [Asker(budget, POOLED_MAX) for _ in range(33)]
+    for asker in (*large, *ordinary):
+        asker.ask()
+    assert [asker.granted for asker in large] == [True, False, False]
+    assert [asker.granted for asker in ordinary] == [True] * 32 + [False]
+    assert budget.used <= 256 * MIB
+    budget.give_back(POOLED_MAX)
+    assert (ordinary[-1].granted, large[1].granted, budget.is_short) == (True, False, True)
+
+
+def test_ordinary_requests_do_not_keep_large_ones_waiting() -> None:
+    budget = Budget(16 * MIB)
+    ordinary = [Asker(budget, POOLED_MAX) for _ in range(3)]
+    large = [Asker(budget, 100 * MIB) for _ in range(2)]
+    for asker in (*ordinary, *large):
+        asker.ask()
+    assert [asker.granted for asker in large] == [True, False]
+    budget.give_back(100 * MIB)
+    assert large[1].granted
+    assert not ordinary[2].granted
+
+
+def test_all_of_a_budget_comes_back() -> None:
+    budget = Budget(16 * MIB)
+    for size in (1, POOLED_MAX, POOLED_MAX + 1):
+        assert budget.take(size, lambda: None)
+    assert not budget.take(POOLED_MAX, print)
+    budget.forget(print)
+    for size in (POOLED_MAX + 1, 1, POOLED_MAX):
+        budget.give_back(size)
+    assert (budget.used, budget.is_short) == (0, False)
+
+
+def test_a_budget_without_a_limit_has_none_for_large_requests_either() -> None:
+    budget = Budget(-1)
+    assert budget.take(1 << 40, print)
+    assert budget.take(POOLED_MAX, print)

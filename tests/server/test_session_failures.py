@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from penstock.wire.messages.k00_produce import (
     TopicProduceData,
 )
 from penstock.wire.messages.k01_fetch import FetchResponse
+from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
 
 PING = frame_of(ApiVersionsRequest("raw", "1"), 3)
@@ -344,6 +346,39 @@ async def test_nobody_waits_for_a_client_that_left_during_a_cold_read(house: Hou
     gate.set()
     await house.settle(lambda: not house.door._tasks)
     assert len(signal) == 0
+
+
+async def test_a_cold_read_does_not_make_a_long_poll_longer(house: House) -> None:
+    signal, expired = Signal(), list[bool]()
+
+    def ends(time_is_up: bool) -> object:
+        expired.append(time_is_up)
+        return object()
+
+    waits_again: Later[Any] = Later([], ends, 60_000)
+    cold: Resume[Any] = Resume(lambda: asyncio.sleep(0.02), lambda _: waits_again)
+    began = time.monotonic()
+    connection = await give_broken(house, Later([signal], lambda _: cold, 100))
+    signal.fire()
+    await house.settle(lambda: connection.is_closed)
+    assert expired == [True]
+    assert 0.1 <= time.monotonic() - began < 30
+
+
+async def test_only_produce_may_be_a_large_request(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.desk.create("news", max_message_bytes="4000000")
+    names = [MetadataRequestTopic(name="n" * 200) for _ in range(session.LISTS_BYTES_MAX // 200)]
+    connection = house.connect()
+    connection.give(frame_of(MetadataRequest(names[:-500]), 9))
+    await house.receive(connection, 1)
+    connection.give(frame_of(MetadataRequest(names), 9))
+    assert connection.is_closed
+    assert "that is not Produce" in caplog.text
+    large = produce_of("news", a_batch(b"v" * (session.LISTS_BYTES_MAX + 1)))
+    answer = await house.ask(house.connect(), large, 9)
+    assert answer.responses[0].partition_responses[0].error_code == 0
 
 
 async def test_a_request_of_two_topics_is_one_answer_even_if_one_is_unknown(house: House) -> None:

@@ -25,7 +25,7 @@ def large_request(size: int = LARGE) -> bytes:
 async def test_requests_past_the_budget_are_not_received_until_there_is_room(
     make_house: Callable[..., House],
 ) -> None:
-    house = make_house(queued_max_request_bytes="750000")
+    house = make_house(queued_max_request_bytes="1500000")
     house.desk.create("news")
     connections = [house.connect() for _ in range(5)]
     request = large_request()
@@ -45,7 +45,7 @@ async def test_requests_past_the_budget_are_not_received_until_there_is_room(
 async def test_of_requests_that_wait_for_memory_only_the_beginning_is_held(
     make_house: Callable[..., House],
 ) -> None:
-    house = make_house(queued_max_request_bytes="450000")
+    house = make_house(queued_max_request_bytes="900000")
     house.desk.create("news")
     connections = [house.connect() for _ in range(10)]
     request = large_request()
@@ -59,8 +59,25 @@ async def test_of_requests_that_wait_for_memory_only_the_beginning_is_held(
         await house.receive(connection, 1)
 
 
+async def test_large_requests_that_hardly_arrive_do_not_hold_up_ordinary_ones(
+    make_house: Callable[..., House],
+) -> None:
+    house = make_house()
+    house.desk.create("news")
+    hogs = [house.connect() for _ in range(3)]
+    for hog, size in zip(hogs, (100 << 20, 100 << 20, 56 << 20), strict=True):
+        hog.give(size.to_bytes(4, "big") + bytes(LARGE))
+    assert house.door.budget.is_short
+    connection = house.connect()
+    connection.give(large_request())
+    await house.receive(connection, 1)
+    for hog in hogs:
+        house.session_of(hog).close()
+    assert (house.door.budget.used, house.door.budget.is_short) == (0, False)
+
+
 async def test_who_leaves_gives_its_memory_to_who_waits(make_house: Callable[..., House]) -> None:
-    house = make_house(queued_max_request_bytes="450000")
+    house = make_house(queued_max_request_bytes="900000")
     house.desk.create("news")
     first, second = house.connect(), house.connect()
     request = large_request()
@@ -99,7 +116,7 @@ async def test_a_large_request_that_waits_itself_counts_until_it_is_done(house: 
 async def test_a_request_that_waits_for_our_memory_does_not_count_as_one_that_never_ends(
     make_house: Callable[..., House],
 ) -> None:
-    house = make_house(queued_max_request_bytes="450000", request_receive_timeout_ms="30000")
+    house = make_house(queued_max_request_bytes="900000", request_receive_timeout_ms="30000")
     house.desk.create("news")
     first, second = house.connect(), house.connect()
     request = large_request()

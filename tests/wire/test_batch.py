@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.batch import (
     HEADER_SIZE,
+    LENGTH_OVERHEAD,
     NO_SEQUENCE,
     BatchHeader,
     Offset,
@@ -77,12 +78,27 @@ def test_any_buffer_is_checked(kind: type) -> None:
 
 def test_a_batch_cut_anywhere_is_corrupt() -> None:
     batch = seal(HEADER, b"records")
-    for end in range(len(batch)):
+    for end in range(HEADER_SIZE, len(batch)):
         assert refusal(batch[:end]) == ErrorCode.CORRUPT_MESSAGE
 
 
-def test_a_batch_with_more_bytes_than_it_says_is_corrupt() -> None:
-    assert refusal(seal(HEADER, b"records") + b"x") == ErrorCode.CORRUPT_MESSAGE
+def test_bytes_without_a_whole_header_are_no_batch() -> None:
+    batch = seal(HEADER, b"records")
+    for end in range(HEADER_SIZE):
+        assert refusal(batch[:end]) == ErrorCode.INVALID_RECORD
+
+
+def test_more_bytes_than_one_batch_are_invalid() -> None:
+    batch = seal(HEADER, b"records")
+    for more in (b"x", batch):
+        assert refusal(batch + more) == ErrorCode.INVALID_RECORD
+
+
+def test_a_length_that_is_too_small_is_corrupt() -> None:
+    batch = seal(HEADER, b"records")
+    for length in range(len(batch) - LENGTH_OVERHEAD):
+        struct.pack_into(">i", batch, 8, length)
+        assert refusal(batch) == ErrorCode.CORRUPT_MESSAGE
 
 
 def test_a_negative_length_is_corrupt() -> None:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
+from penstock.log.steps import Steps
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.replication.leader import Leader
 from penstock.world.ports import Chance, Cold, Disk
 
 lines = logging.getLogger(__name__)
+
+
+InSteps = Callable[[Steps[Any]], Awaitable[Any]]
+"""Carries out, off the handlers' path, what takes long; gives what it comes to."""
 
 
 class Answered(NamedTuple):
@@ -46,6 +51,8 @@ class Broker:
         disk: Disk,
         chance: Chance,
         answered: Sequence[Answered] = (),
+        *,
+        in_steps: InSteps,
     ) -> None:
         self.config = self.started_with = config
         self.node_id = config.node_id
@@ -54,6 +61,7 @@ class Broker:
         self.disk = disk
         self.chance = chance
         self.answered = answered
+        self.in_steps = in_steps
         self.fetch_sessions = FetchSessions(config.fetch_sessions, chance)
         self.disk_is_full = False
         self.configured: dict[str, str] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from penstock.cli.options import json_option, set_option
@@ -18,10 +20,14 @@ def command() -> None:
 @json_option
 @click.pass_context
 def check(ctx: click.Context, file: str, as_json: bool) -> None:
-    """Say everything that is wrong with a settings FILE."""
+    """Say everything that is wrong with a settings FILE; `-` is standard input."""
     from penstock import config_file  # noqa: PLC0415
 
-    texts = config_file.parse(file)
+    if file == "-":
+        file = "standard input"
+        texts = config_file.parse_bytes(sys.stdin.buffer.read(), file)
+    else:
+        texts = config_file.parse(file)
     wrong = config_file.problems(texts)
     if as_json:
         emit_json({"file": file, "ok": not wrong, "settings": len(texts), "problems": wrong})

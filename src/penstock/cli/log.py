@@ -53,8 +53,9 @@ def dump(ctx: click.Context, path: str, records: bool, as_json: bool) -> None:
 def verify(ctx: click.Context, path: str, as_json: bool) -> None:
     """Check PATH: a data folder, a partition's folder or a segment file.
 
-    CRCs, the order of offsets within and across segments, and the indexes. A broker that is running
-    may be writing the end of a last segment just now.
+    CRCs, the order of offsets within and across segments, and the indexes. Gaps between segments
+    are told, and are no problem by themselves: compaction leaves them. A broker that is running may
+    be writing the end of a last segment just now.
     """
     from penstock.cli.log_scan import segments_at  # noqa: PLC0415
 
@@ -66,10 +67,14 @@ def verify(ctx: click.Context, path: str, as_json: bool) -> None:
         for report in reports:
             for problem in report.problems:
                 click.echo(f"{report.segment}: {problem}", err=True)
+            if report.gap:
+                click.echo(f"{report.segment}: gap: {report.gap}", err=True)
         batches = counted(sum(each.batches for each in reports), "batch", "batches")
         records = counted(sum(each.records for each in reports), "record")
         verdict = counted(wrong, "problem") if wrong else "ok"
-        click.echo(f"{verdict}: {counted(len(reports), 'segment')}, {batches}, {records}")
+        gaps = sum(each.gap is not None for each in reports)
+        more = f", {counted(gaps, 'gap')}" if gaps else ""
+        click.echo(f"{verdict}: {counted(len(reports), 'segment')}, {batches}, {records}{more}")
     ctx.exit(1 if wrong else 0)
 
 
@@ -185,4 +190,5 @@ def _report_document(report: Report) -> dict[str, Any]:
         "first_offset": report.first_offset,
         "next_offset": report.next_offset,
         "problems": report.problems,
+        "gap": report.gap,
     }

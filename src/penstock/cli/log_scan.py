@@ -53,6 +53,8 @@ class Report:
     first_offset: int | None = None
     next_offset: int = 0
     problems: list[str] = field(default_factory=list)
+    gap: str | None = None
+    """What is missing before it; no problem where compaction, which leaves such gaps, ran."""
     lasts: dict[int, int] = field(default_factory=dict)
     """By the position of each batch, its last offset: what the offset index points at."""
     newest: list[tuple[int, int]] = field(default_factory=list)
@@ -78,9 +80,14 @@ class Report:
         self.newest.append((header.last_offset, max(before, header.max_timestamp)))
 
     def compare_with(self, before: Report) -> None:
-        """Segments of one partition do not overlap."""
+        """Segments of one partition do not overlap, and one begins where the one before ends."""
         if self.first_offset is not None and self.first_offset < before.next_offset:
             self.blame(f"begins at offset {self.first_offset}, within the segment before it")
+        if self.base > before.next_offset:
+            self.gap = (
+                f"begins at offset {self.base}, and the segment before it ends at "
+                f"{before.next_offset}: unless the log is compacted, what lay between is missing"
+            )
 
 
 def segments_at(path: str) -> list[Path]:

@@ -19,6 +19,19 @@ DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 _COMPLETION_S = 1.0
 
 
+def _addresses(ctx: click.Context, param: click.Parameter, given: str) -> str:
+    from penstock.client.connection import parse_addresses  # noqa: PLC0415
+    from penstock.client.errors import ClientError  # noqa: PLC0415
+
+    if ctx.resilient_parsing:
+        return given
+    try:
+        parse_addresses(given)
+    except ClientError as error:
+        raise click.BadParameter(str(error)) from None
+    return given
+
+
 def cluster_options(command: F) -> F:
     """--bootstrap and --timeout; `connect` makes a client of them."""
     command = click.option(
@@ -37,6 +50,7 @@ def cluster_options(command: F) -> F:
         show_default=True,
         show_envvar=True,
         metavar="HOST:PORT,...",
+        callback=_addresses,
         help="Where to find the cluster: one or several of its brokers.",
     )(command)
 

@@ -72,6 +72,11 @@ class Tally:
     is_flag=True,
     help="Lines are JSON objects (key, value, headers, partition, timestamp); so is the summary.",
 )
+@click.option(
+    "--keep-partitions",
+    is_flag=True,
+    help="With --json: what `consume --json` printed goes to the partition it came from.",
+)
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Records per second.")
 @click.option("--acks", type=click.Choice(list(ACKS)), default="all", show_default=True)
 @click.option("--compression", type=click.Choice(CODECS), default="none", show_default=True)
@@ -90,6 +95,7 @@ def command(
     partition: int | None,
     path: str | None,
     as_json: bool,
+    keep_partitions: bool,
     rate: float | None,
     acks: str,
     compression: str,
@@ -113,9 +119,11 @@ def command(
         raise click.UsageError("--key and --key-separator: give one of them")
     if as_json and (key is not None or key_separator is not None):
         raise click.UsageError("--json: the key is in the JSON object")
+    if keep_partitions and not as_json:
+        raise click.UsageError("--keep-partitions needs --json")
     if values and path:
         raise click.UsageError("give values or --file, not both")
-    form = Form(as_json, key, key_separator, pairs(headers), partition)
+    form = Form(as_json, key, key_separator, pairs(headers), partition, keep_partitions)
     tally = Tally()
     with connect(bootstrap, timeout_s) as client:
         producer = Producer(

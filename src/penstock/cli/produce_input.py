@@ -47,12 +47,14 @@ class Form:
         key_separator: str | None,
         headers: list[tuple[str, str]],
         partition: int | None,
+        keep_partitions: bool = False,
     ) -> None:
         self._as_json = as_json
         self._key = None if key is None else _given(key)
         self._separator = None if key_separator is None else _given(key_separator)
         self._headers = tuple((_given(name), _given(value)) for name, value in headers)
         self._partition = partition
+        self._keep_partitions = keep_partitions
 
     def read(self, line: bytes, number: int) -> Input | None:
         """None for an empty line between JSON objects."""
@@ -76,11 +78,17 @@ class Form:
                 value=_content(told, "value"),
                 key=_content(told, "key"),
                 headers=_headers(told.get("headers")) + self._headers,
-                partition=_number(told, "partition", self._partition),
+                partition=self._partition_of(told),
                 timestamp_ms=_number(told, "timestamp", None),
             )
         except ValueError as error:  # msgspec's own are ValueErrors too
             raise Unusable(f"line {number} is not a record in JSON: {error}") from None
+
+    def _partition_of(self, told: dict[str, Any]) -> int | None:
+        """A record with an offset was consumed: the partition is where it was, not where to."""
+        given = _number(told, "partition", self._partition)
+        was_consumed = told.get("offset") is not None
+        return self._partition if was_consumed and not self._keep_partitions else given
 
 
 def inputs(form: Form, values: tuple[str, ...], path: str | None) -> Iterator[Input | None]:

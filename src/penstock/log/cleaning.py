@@ -149,8 +149,9 @@ class Sieve:
     ) -> None:
         """Add what stays of these batches; the indexes of the target are built up here too.
 
-        The last batch of a stretch stays in any case, with nothing in it if need be: it says how
-        far the stretch goes.
+        A batch without records stays only while it holds what a producer wrote last, or where the
+        log ends: who reads up to there, a follower above all, gets to the end only by it. Clients
+        take answers of nothing but such batches for records that are too large.
         """
         position = 0
         for header, batch in batches_in(chunk):

@@ -11,9 +11,8 @@ and the pass is given up then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from penstock.errors import Malformed, Refused
 from penstock.log import compaction_plan, swapping
@@ -22,8 +21,9 @@ from penstock.log.compaction_plan import Dirt, Stretch
 from penstock.log.key_map import KeyMap
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import Segment
+from penstock.log.steps import Sync, Wait
 from penstock.wire.batch import HEADER_SIZE, LENGTH_OVERHEAD, NO_TIMESTAMP, size_at
-from penstock.world.ports import Buffer, Cold, File
+from penstock.world.ports import Buffer, Cold
 
 CHUNK_BYTES = 64 << 10
 """Sifted at a time: a few milliseconds, or one batch if that is larger."""
@@ -31,15 +31,6 @@ WARM_BYTES = 4 << 20
 SYNC_BYTES = 32 << 20
 """Written at a time without a sync: more would make the kernel hold up whoever writes next."""
 WARM_TRIES = 3
-
-
-class Sync(NamedTuple):
-    files: Sequence[File]
-    folders: Sequence[str]
-
-
-Wait = Cold | Sync | Callable[[], None]
-"""Warm it; sync it; run it off the loop. Then go on."""
 
 
 class Overtaken(Exception):
@@ -65,6 +56,7 @@ class Compaction:
     def run(self) -> Generator[Wait, None, None]:
         """Raises Overtaken or Uncleanable; what was replaced until then stays replaced."""
         log, end = self._log, self._dirt.cleanable.end
+        self._following.file.append([])  # its name says how far what is compacted goes
         yield from self._read_keys()
         config, keys = log.config, self._keys
         sieve = Sieve(keys, LastWords(log.producers), self._now_ms, config)
@@ -109,7 +101,7 @@ class Compaction:
             yield Sync((), [self._log.folder])
             self._check(group)
         except BaseException:
-            swapping.discard(target)
+            swapping.discard(target, group.end)
             raise
         self.bytes_before += group.size
         self.bytes_after += target.size
@@ -117,12 +109,12 @@ class Compaction:
 
     def _write(self, group: Stretch, sieve: Sieve, target: Segment) -> Iterator[Wait]:
         last = [segment for segment in group.segments if segment.size][-1]
-        unsynced = 0
+        log, unsynced = self._log, 0
         for segment in group.segments:
             chunks = Chunks(segment)
             while not chunks.is_done:
                 chunk = yield from chunks.next()
-                is_end = segment is last and chunks.is_done
+                is_end = group.end == log.end_offset and segment is last and chunks.is_done
                 stays: list[Buffer] = []
                 yield _guarded(partial(sieve.take, chunk, target, stays, is_end=is_end), segment)
                 self._check(group)
@@ -131,7 +123,7 @@ class Compaction:
                 if unsynced > SYNC_BYTES:
                     unsynced = 0
                     yield Sync([target.file], ())
-        if target.max_timestamp == NO_TIMESTAMP:  # nothing but empty batches; they age too
+        if target.size and target.max_timestamp == NO_TIMESTAMP:  # empty batches age too
             target.max_timestamp = max(each.largest_timestamp() for each in group.segments)
 
     def _check(self, stretch: Stretch) -> None:

@@ -68,7 +68,8 @@ def examine(log: PartitionLog, now_ms: int, stable_offset: int) -> Dirt | None:
     dirty_bytes = sum(segment.size for segment in dirty)
     if not dirty_bytes:
         return None
-    is_overdue = _is_overdue(dirty[0], log.config, now_ms)
+    first = next(segment for segment in dirty if segment.size)
+    is_overdue = _is_overdue(first, log.config, now_ms)
     return Dirt(cleanable, max(first_dirty, cleanable.base), dirty_bytes, is_overdue)
 
 

@@ -22,25 +22,39 @@ def tidy(disk: Disk, folder: str) -> list[str]:
 
 
 def _complete_swaps(disk: Disk, folder: str, swaps: list[str]) -> None:
-    """A `.log.swap` is whole, and stands for all segments that begin within its offsets.
+    """A `.log.END.swap` is whole, and stands for all segments that begin before END.
 
     Those go first, so that a crash in here leaves the swap to be completed again. Its indexes are
     renamed before it when it is made and when it is put in place: without it they are leftovers.
     """
-    for name in list(swaps):
-        base = _segment_base(name.removesuffix(layout.SWAP))
-        if base is None or f"{layout.offset_name(base)}{layout.LOG}{layout.SWAP}" not in swaps:
+    whole: list[tuple[bool, str, str]] = []
+    for name in swaps:
+        own, end = _parse_swap(name)
+        base = _segment_base(own)
+        suffix = layout.LOG + name.removeprefix(own)
+        if base is None or layout.offset_name(base) + suffix not in swaps:
             disk.remove(f"{folder}/{name}")
-            swaps.remove(name)
-        elif layout.LOG + layout.SWAP in name:
-            end = _end_of(disk, f"{folder}/{name}", base)
-            for old in disk.list(folder):
-                begins = _segment_base(old)
-                if begins is not None and base <= begins < end:
-                    disk.remove(f"{folder}/{old}")
-    for name in sorted(swaps, key=lambda name: layout.LOG + layout.SWAP in name):
-        disk.rename(f"{folder}/{name}", f"{folder}/{name.removesuffix(layout.SWAP)}")
+            continue
+        whole.append((own.endswith(layout.LOG), name, own))
+        if own.endswith(layout.LOG):
+            _remove_between(disk, folder, base, end or _end_of(disk, f"{folder}/{name}", base))
+    for _, name, own in sorted(whole):
+        disk.rename(f"{folder}/{name}", f"{folder}/{own}")
     disk.sync_folder(folder)
+
+
+def _parse_swap(name: str) -> tuple[str, int | None]:
+    """The file's own name, and where what it stands for ends; Kafka's do not tell that."""
+    stem = name.removesuffix(layout.SWAP)
+    own, _, end = stem.rpartition(".")
+    return (own, int(end)) if end.isdecimal() else (stem, None)
+
+
+def _remove_between(disk: Disk, folder: str, base: int, end: int) -> None:
+    for old in disk.list(folder):
+        begins = _segment_base(old)
+        if begins is not None and base <= begins < end:
+            disk.remove(f"{folder}/{old}")
 
 
 def _end_of(disk: Disk, path: str, base: int) -> int:

@@ -19,6 +19,7 @@ from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.producer_state import ProducerStates, WrittenBatch, marker_in
 from penstock.log.reading import Slice
 from penstock.log.segment import IndexCache, Segment
+from penstock.log.steps import Steps
 from penstock.log.timestamps import TimedOffset
 from penstock.wire import batch as batches
 from penstock.wire.batch import CONTROL, LENGTH_OVERHEAD, BatchHeader, Offset
@@ -324,19 +325,15 @@ class PartitionLog:
         """
         return reading.read(self, offset, max_bytes, before, at_least_one, cold_ok)
 
-    def offset_for_timestamp(
-        self, timestamp: int, before: int, *, cold_ok: bool = False
-    ) -> TimedOffset | None:
-        """The first record below `before` that is not older; may raise Cold as `read` does."""
+    def offset_for_timestamp(self, timestamp: int, before: int) -> Steps[TimedOffset | None]:
+        """The first record below `before` that is not older."""
         self.open()
-        self.write_out()
-        return timestamps.first_since(self, timestamp, before, cold_ok)
+        return timestamps.first_since(self, timestamp, before)
 
-    def max_timestamp(self, *, cold_ok: bool = False) -> TimedOffset | None:
+    def max_timestamp(self) -> Steps[TimedOffset | None]:
         """The first record that has the largest timestamp of all."""
         self.open()
-        self.write_out()
-        return timestamps.newest(self, cold_ok)
+        return timestamps.newest(self)
 
     def segment_of(self, offset: int) -> int:
         """The index of the segment that an offset belongs to."""

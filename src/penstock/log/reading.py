@@ -51,7 +51,7 @@ def read(
     if offset >= before:
         return None
     segment, start = log.marks.get(offset) or locate(log, offset, cold_ok)
-    if start >= segment.size:
+    while start >= segment.size and segment is not log.active:  # some are empty: all compacted
         segment, start = _after(log, segment)
     end, next_offset = _limit(log, segment, before, cold_ok)
     if end - start > max_bytes:
@@ -85,10 +85,7 @@ def locate(log: PartitionLog, offset: int, cold_ok: bool) -> Mark:
 
 
 def _after(log: PartitionLog, segment: Segment) -> Mark:
-    following = log.segment_of(segment.base) + 1
-    if following >= len(log.segments):
-        return segment, segment.size
-    return log.segments[following], 0
+    return log.segments[log.segment_of(segment.base) + 1], 0
 
 
 def _limit(log: PartitionLog, segment: Segment, before: int, cold_ok: bool) -> tuple[int, int]:

@@ -28,7 +28,7 @@ def drop_expired(log: PartitionLog, now_ms: int, committed: int) -> list[str]:
 
 def _expired(log: PartitionLog, now_ms: int, committed: int) -> int:
     segments, config = log.segments, log.config
-    excess = 0
+    excess, expired = 0, 0
     if config.deletes and config.retention_bytes >= 0:
         excess = log.size_bytes - config.retention_bytes
     for number, segment in enumerate(segments):
@@ -36,12 +36,16 @@ def _expired(log: PartitionLog, now_ms: int, committed: int) -> int:
         end = log.end_offset if is_last else segments[number + 1].base
         size = segment.size
         if end > committed or (is_last and not size):
-            return number
+            break
+        is_below = end <= log.start_offset and not is_last
+        if not size and not is_below:
+            continue  # compaction left nothing of it; it goes with the next one that does
         too_old = config.deletes and _too_old(segment, now_ms, config.retention_ms)
-        if not (too_old or 0 < size <= excess or (end <= log.start_offset and not is_last)):
-            return number
+        if not (too_old or 0 < size <= excess or is_below):
+            break
         excess -= size
-    return len(segments)
+        expired = number + 1
+    return expired
 
 
 def _too_old(segment: Segment, now_ms: int, retention_ms: int) -> bool:

@@ -1,9 +1,13 @@
 """Putting a compacted segment in the place of those it was made from, whatever happens meanwhile.
 
     .cleaned: the new files are written and synced               a start removes them
-    .cleaned -> .swap, the batches last, and the folder synced   from here on a start goes on
+    .cleaned -> .END.swap, the batches last; folder synced       from here on a start goes on
     the old files -> .deleted                                    a start removes them
     .swap -> the files' own names, the batches last              done
+
+END is where the next segment begins: the new one may have nothing left that tells. It may have
+nothing at all, and stays as an empty file then, for offsets in it to be known, until a later pass
+makes one segment of it and its neighbours.
 
 `leftovers.tidy` is the other half. Indexes are only ever a help: one that is lost is made again.
 """
@@ -44,7 +48,7 @@ def decide(log: PartitionLog, target: Segment, end: int) -> None:
         taken_at = layout.parse_offset(name, layout.SNAPSHOT)
         if taken_at is not None and target.base <= taken_at < end:
             log.disk.remove(f"{log.folder}/{name}")
-    target.rename(layout.SWAP)
+    target.rename(layout.swap_suffix(end))
 
 
 def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
@@ -65,13 +69,13 @@ def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
     return paths
 
 
-def discard(target: Segment) -> None:
+def discard(target: Segment, end: int) -> None:
     """As if it had never been begun; only while all old files are in their place.
 
     The batches go first: without them the indexes mean nothing.
     """
     target.file.close()
-    for suffix in (layout.SWAP, layout.CLEANED):
+    for suffix in (layout.swap_suffix(end), layout.CLEANED):
         target.suffix = suffix
         target.remove()
 

@@ -1,19 +1,47 @@
-"""Finding offsets by time, exact to the record."""
+"""Finding offsets by time, exact to the record, in steps.
+
+Segments and the time index say where to begin; from there on it goes by the headers of batches,
+some at a time. The first batch that may hold the record is opened off the loop. Nothing but an
+offset is kept between two steps, so whatever happens to the log meanwhile, the search goes on in
+what the log is then.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from penstock.log import scanning
-from penstock.log.scanning import Read
+from penstock.config import TopicConfig
+from penstock.errors import Malformed, Refused
+from penstock.log import reading, scanning
+from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch
 from penstock.log.segment import Segment
+from penstock.log.steps import Steps
 from penstock.wire.batch import BatchHeader
-from penstock.wire.batch_builder import read_records
+from penstock.wire.batch_builder import records_of
+from penstock.wire.records import Cursor, is_far
+from penstock.world.ports import Cold
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
 
-DECOMPRESSED_BYTES_MAX = 256 << 20
+T = TypeVar("T")
+
+SLICE_HEADERS = 256
+"""Looked at in one step, at some microseconds each."""
+SLICE_SEGMENTS = 64
+"""The same for segments, whose time index has to be opened for it."""
+EXPANSION_MAX = 16
+EXPANDED_BYTES_MIN = 16 << 20
+"""Batches that are larger than this, and than so many of the topic's largest, are not opened."""
+WARM_BYTES = 256 << 10
+WARM_TRIES = 3
+SEARCHES_MAX = 2
+NOWHERE = 1 << 63
+"""Past every offset."""
 
 
 class TimedOffset(NamedTuple):
@@ -22,54 +50,169 @@ class TimedOffset(NamedTuple):
     leader_epoch: int
 
 
+class Candidate(NamedTuple):
+    """A batch that says that it has a record which is not older."""
+
+    header: BatchHeader
+    data: bytes
+
+
 def first_since(
-    log: PartitionLog, timestamp: int, before: int, cold_ok: bool
-) -> TimedOffset | None:
-    """The first record, below `before`, that is not older than a timestamp."""
-    for segment in log.segments[log.segment_of(log.start_offset) :]:
-        if segment.base >= before:
-            return None
-        if segment.largest_timestamp(cold_ok) < timestamp:
+    log: PartitionLog, timestamp: int, before: int, at: int = 0
+) -> Steps[TimedOffset | None]:
+    """The first record from `at` on and below `before` that is not older than a timestamp."""
+    while at < before:
+        at, candidate = yield from _warmed(partial(_look, log, timestamp, at))
+        if candidate is None:
+            yield None
             continue
-        found = _first_in(log, segment, timestamp, cold_ok)
-        if found is not None:
-            return found if found.offset < before else None
+        found: list[TimedOffset] = []
+        limit = _expanded_bytes_max(log.config, candidate)
+        yield partial(_open, candidate, timestamp, max(at, log.start_offset), limit, found)
+        if not found:
+            at = candidate.header.last_offset + 1
+        elif found[0].offset >= log.start_offset:  # else it was deleted meanwhile
+            return found[0] if found[0].offset < min(before, log.end_offset) else None
     return None
 
 
-def _first_in(
-    log: PartitionLog, segment: Segment, timestamp: int, cold_ok: bool
-) -> TimedOffset | None:
+def newest(log: PartitionLog) -> Steps[TimedOffset | None]:
+    """The first record that has the largest timestamp of all."""
+    for _ in range(SEARCHES_MAX):
+        segment = yield from _newest_segment(log)
+        if segment is None:
+            return None
+        found = yield from first_since(log, segment.max_timestamp, log.end_offset, segment.base)
+        if found is not None or segment in log.segments:
+            return found
+    return None
+
+
+def _newest_segment(log: PartitionLog) -> Steps[Segment | None]:
+    chosen: Segment | None = None
+    for number, segment in enumerate(list(log.segments), 1):
+        if segment.size:
+            timestamp = yield from _warmed(segment.largest_timestamp)
+            if chosen is None or timestamp > chosen.max_timestamp:
+                chosen = segment
+        if number % SLICE_SEGMENTS == 0:
+            yield None
+    return chosen
+
+
+def _warmed(action: Callable[[bool], T]) -> Steps[T]:
+    """Try again after each read that would have waited; read all the same if that does not help."""
+    last, tries = ("", 0, 0), 0
+    while True:
+        try:
+            return action(tries >= WARM_TRIES)
+        except Cold as cold:
+            place = cold.file.path, cold.position, cold.length
+            last, tries = place, tries + 1 if place == last else 1
+            with suppress(OSError):  # it may be gone by now: the next try tells
+                yield cold
+
+
+# One step of a search; gives where to go on
+
+
+def _look(
+    log: PartitionLog, timestamp: int, at: int, cold_ok: bool
+) -> tuple[int, Candidate | None]:
+    at = max(at, log.start_offset)
+    if log.is_deleted or not log.segments or at >= log.end_offset:
+        return NOWHERE, None
+    first = log.segment_of(at)
+    for segment in log.segments[first : first + SLICE_SEGMENTS]:
+        at = max(at, segment.base)
+        if segment.size and segment.largest_timestamp(cold_ok) >= timestamp:
+            return _look_in(log, segment, timestamp, at, cold_ok)
+    return _base_of(log, first + SLICE_SEGMENTS), None
+
+
+def _look_in(
+    log: PartitionLog, segment: Segment, timestamp: int, at: int, cold_ok: bool
+) -> tuple[int, Candidate | None]:
+    log.write_out()
     log.indexes.load(segment, cold_ok)
     assert segment.times is not None
+    begin = at = max(at, segment.base + segment.times.offset_before(timestamp))
+    position = _position_of(log, segment, at, cold_ok)
     read = segment.reader(cold_ok)
-    from_offset = max(segment.base + segment.times.offset_before(timestamp), log.start_offset)
-    place = segment.find(from_offset, log.indexes, cold_ok)
-    if place is None:
-        return None
-    for position, header in scanning.headers(
-        read, place.position, segment.size, scanning.LOOKUP_CHUNK_BYTES
-    ):
-        if header.max_timestamp >= timestamp:
-            found = _first_record(read, position, header, timestamp, log.start_offset)
-            if found is not None:
-                return found
-    return None
+    headers = scanning.headers(read, position, segment.size, LOOKUP_CHUNK_BYTES)
+    try:
+        for start, header in islice(headers, SLICE_HEADERS):
+            if header.max_timestamp >= timestamp:
+                return at, Candidate(header, read(start, header.size))
+            at, position = header.last_offset + 1, start + header.size
+    except Cold as cold:
+        if at == begin:
+            ahead = min(max(cold.length, WARM_BYTES), segment.size - cold.position)
+            raise Cold(cold.file, cold.position, ahead) from None
+    except NotABatch as problem:
+        return _after_damage(log, segment, problem), None
+    if position >= segment.size or at <= begin:
+        return _base_of(log, log.segment_of(segment.base) + 1), None
+    reading.mark(log, at, segment, position)
+    return at, None
+
+
+def _position_of(log: PartitionLog, segment: Segment, offset: int, cold_ok: bool) -> int:
+    """Where to go on: the last step has left a mark there, if nothing has changed since."""
+    known = log.marks.pop(offset, None)
+    if known is not None and known[0] is segment:
+        return known[1]
+    place = segment.find(offset, log.indexes, cold_ok)
+    return segment.size if place is None else place.position
+
+
+def _after_damage(log: PartitionLog, segment: Segment, problem: NotABatch) -> int:
+    for stretch in log.damage:
+        if stretch.segment_base == segment.base and stretch.position == problem.position:
+            return stretch.end_offset
+    raise problem
+
+
+def _base_of(log: PartitionLog, number: int) -> int:
+    return log.segments[number].base if number < len(log.segments) else NOWHERE
+
+
+# Off the loop: the batch itself
+
+
+def _expanded_bytes_max(config: TopicConfig, candidate: Candidate) -> int:
+    largest = max(EXPANSION_MAX * config.max_message_bytes, EXPANDED_BYTES_MIN)
+    return max(largest, len(candidate.data))
+
+
+def _open(
+    candidate: Candidate, timestamp: int, from_offset: int, limit: int, found: list[TimedOffset]
+) -> None:
+    """Puts what it finds into `found`. What cannot be opened counts as a whole: who reads from
+    there on misses nothing."""
+    header = candidate.header
+    try:
+        record = _first_record(candidate, timestamp, from_offset, limit)
+    except (Malformed, Refused):
+        record = header.max_timestamp, max(header.base_offset, from_offset)
+    if record is not None:
+        found.append(TimedOffset(*record, header.leader_epoch))
 
 
 def _first_record(
-    read: Read, position: int, header: BatchHeader, timestamp: int, from_offset: int
-) -> TimedOffset | None:
-    for record in read_records(read(position, header.size), DECOMPRESSED_BYTES_MAX):
-        if record.timestamp >= timestamp and record.offset >= from_offset:
-            return TimedOffset(record.timestamp, record.offset, header.leader_epoch)
+    candidate: Candidate, timestamp: int, from_offset: int, limit: int
+) -> tuple[int, int] | None:
+    """Its timestamp and offset. Not compiled, so that the loop gets its turns meanwhile; and no
+    record is copied, since small ones would take many times the memory."""
+    header, data = candidate
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    if is_far(base_timestamp):
+        raise Malformed(f"a base timestamp of {base_timestamp}")
+    cursor = Cursor(records_of(data, limit), header.record_count)
+    while cursor.advance():
+        offset, at_ms = base_offset + cursor.offset_delta, base_timestamp + cursor.timestamp_delta
+        if header.has_log_append_time:
+            at_ms = header.max_timestamp
+        if at_ms >= timestamp and offset >= from_offset:
+            return at_ms, offset
     return None
-
-
-def newest(log: PartitionLog, cold_ok: bool) -> TimedOffset | None:
-    """The first record that has the largest timestamp of all."""
-    segments = [segment for segment in log.segments if segment.size]
-    if not segments:
-        return None
-    segment = max(segments, key=lambda segment: segment.largest_timestamp(cold_ok))
-    return _first_in(log, segment, segment.max_timestamp, cold_ok)

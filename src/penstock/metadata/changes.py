@@ -7,7 +7,7 @@ cannot be done is refused with Kafka's code for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -177,6 +177,21 @@ def check_new_name(image: Image, name: str) -> None:
             ErrorCode.INVALID_TOPIC,
             f"topic {name} collides with {other}: in metrics, dots and underscores are the same",
         )
+
+
+def alike(names: Iterable[str]) -> dict[str, str]:
+    """Names that collide with another before them, which the image cannot know of yet."""
+    first: dict[str, str] = {}
+    pairs = ((name, first.setdefault(name.replace(".", "_"), name)) for name in names)
+    return {name: other for name, other in pairs if name != other}
+
+
+def collides(name: str, other: str) -> Refused:
+    return Refused(
+        ErrorCode.INVALID_TOPIC,
+        f"topic {name} collides with {other} of the same request: in metrics, dots and "
+        "underscores are the same",
+    )
 
 
 def _check_numbers(image: Image, partitions: int, replication: int) -> None:

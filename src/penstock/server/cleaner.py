@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import closing
 
 from penstock.api.broker import Broker
 from penstock.log import compaction_plan
-from penstock.log.compaction import Compaction, Overtaken, Sync, Uncleanable, Wait
+from penstock.log.compaction import Compaction, Overtaken, Uncleanable
 from penstock.log.compaction_plan import Dirt
 from penstock.log.partition_log import PartitionLog
+from penstock.log.steps import Sync, Wait
 from penstock.replication.leader import Leader
+from penstock.server.steps import carry_out, wait_on
 from penstock.world.ports import Clock, Cold, Disk
 
 log = logging.getLogger(__name__)
@@ -62,9 +63,7 @@ class Cleaner:
         compaction = Compaction(leader.log, dirt, self._clock.now_ms(), map_bytes)
         name = f"{leader.topic}-{leader.index}"
         try:
-            with closing(compaction.run()) as steps:
-                for wait in steps:
-                    await self._wait_for(wait)
+            await carry_out(self._wait_for, compaction.run())
         except Overtaken:
             log.info("%s was changed while it was compacted; that is tried again later", name)
         except Uncleanable as problem:
@@ -79,14 +78,11 @@ class Cleaner:
             self._on_replaced(compaction, leader.log.config.file_delete_delay_ms)
 
     async def _wait_for(self, wait: Wait) -> None:
-        if isinstance(wait, Cold):
-            await self._disk.warm(wait.file, wait.position, wait.length)
-        elif isinstance(wait, Sync):
-            await self._disk.sync_all(wait.files, wait.folders)
-        else:
-            began_ms = self._clock.monotonic_ms()
-            await self._disk.offload(wait)
-            self._owed_ms += self._clock.monotonic_ms() - began_ms
-            if self._owed_ms >= PAUSE_MS:
-                await asyncio.sleep(self._owed_ms / 1000)
-                self._owed_ms = 0.0
+        began_ms = self._clock.monotonic_ms()
+        await wait_on(self._disk, wait)
+        if isinstance(wait, Cold | Sync):
+            return  # that was the disk's time, not a core's
+        self._owed_ms += self._clock.monotonic_ms() - began_ms
+        if self._owed_ms >= PAUSE_MS:
+            await asyncio.sleep(self._owed_ms / 1000)
+            self._owed_ms = 0.0

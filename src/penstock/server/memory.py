@@ -34,7 +34,41 @@ class Buffers:
 
 
 class Budget:
-    """What all connections may hold together. Who finds none left waits for its turn."""
+    """What all connections may hold together: half of it for ordinary requests, half for large
+    ones. A request counts with the length that it has announced, so that few clients could keep all
+    others waiting that announce much and send little, if there were no such division."""
+
+    __slots__ = ("_large", "_ordinary")
+
+    def __init__(self, limit: int) -> None:
+        self._ordinary, self._large = Share(limit // 2), Share(limit // 2)
+
+    @property
+    def used(self) -> int:
+        return self._large.used + self._ordinary.used
+
+    @property
+    def is_short(self) -> bool:
+        """Whether anyone waits for a share."""
+        return self._ordinary.is_short or self._large.is_short
+
+    def take(self, size: int, resume: Callable[[], None]) -> bool:
+        """False: there is not enough; `resume` is called when it is worth another try."""
+        return self._share(size).take(size, resume)
+
+    def give_back(self, size: int) -> None:
+        self._share(size).give_back(size)
+
+    def forget(self, resume: Callable[[], None]) -> None:
+        self._ordinary.forget(resume)
+        self._large.forget(resume)
+
+    def _share(self, size: int) -> Share:
+        return self._ordinary if size <= POOLED_MAX else self._large
+
+
+class Share:
+    """Who finds none left waits for its turn."""
 
     __slots__ = ("_left", "_waiting", "limit")
 
@@ -49,14 +83,13 @@ class Budget:
 
     @property
     def is_short(self) -> bool:
-        """Whether anyone waits for a share."""
         return bool(self._waiting)
 
     def take(self, size: int, resume: Callable[[], None]) -> bool:
         """False: there is not enough; `resume` is called when it is worth another try.
 
-        One request larger than the whole budget is let through when nothing else is in flight, or
-        it could never be read.
+        One request larger than all of it is let through when nothing else is in flight, or it
+        could never be read.
         """
         if self.limit < 0:
             return True

@@ -13,6 +13,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable
+from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.call import Call, Unanswerable
@@ -34,9 +36,9 @@ IN_FLIGHT_MAX = 1000
 """Answers that may be outstanding on one connection before it is no longer read from."""
 PARTS_MAX = 1024
 """Answers are sent on before more than so many pieces of them have piled up in one pass."""
-LISTS_BYTES_MAX = 4 << 20
+LISTS_BYTES_MAX = 1 << 20
 """For every request but Produce: those are lists of names and numbers, at some microseconds for
-each few bytes."""
+each few bytes, and at 4 MiB one of them could hold the loop for a second."""
 SHORT_OF_MEMORY_BYTES = 8 << 10
 """Received at once while others wait for memory: the beginning of a large request is held too."""
 PASS_MS_MAX = 10
@@ -89,8 +91,10 @@ class Session:
     @property
     def is_waiting(self) -> bool:
         """Whether the client waits for us, so that it is not idle; not if it does not take what it
-        is given."""
-        return bool(self._slots or self._task) and not self._out
+        is given, nor if it waits for so much that we do not read, and so would not see it leave."""
+        if self._out or self._has_too_many_answers():
+            return False
+        return bool(self._slots or self._task)
 
     # -- receiving
 
@@ -278,10 +282,12 @@ class Session:
             self._answer(slot, call.encode(outcome))
 
     def _wait(self, call: Call, slot: Slot, later: Later[Any]) -> None:
+        until = self._door.loop.time() + later.wait_ms / 1000
+
         def deliver(answer: Any) -> None:
             if isinstance(answer, Resume):
-                task = self._door.loop.create_task(self._finish_late(call, slot, answer))
-                self._door.keep(task)
+                late = self._finish_late(call, slot, answer, until)
+                self._door.keep(self._door.loop.create_task(late))
             else:
                 self._deliver(call, slot, answer)
 
@@ -338,13 +344,17 @@ class Session:
         self._release_if_handled()
         self._go_on()
 
-    async def _finish_late(self, call: Call, slot: Slot, outcome: Resume[Any]) -> None:
+    async def _finish_late(
+        self, call: Call, slot: Slot, outcome: Resume[Any], until: float
+    ) -> None:
+        """`until`, in the loop's time, is when the wait ends even if it has to go on."""
         try:
             result = await self._unwind(call, outcome)
             if self.closed:
                 return
             if isinstance(result, Later):
-                self._wait(call, slot, result)
+                left_ms = max(0, ceil((until - self._door.loop.time()) * 1000))
+                self._wait(call, slot, replace(result, wait_ms=min(result.wait_ms, left_ms)))
             else:
                 self._answer(slot, call.encode(result))
                 self.send()
@@ -412,6 +422,17 @@ class Session:
         """We have a bug."""
         log.exception("a request from %s could not be handled", self.peer)
         self.close()
+
+    def close_if_broken(self) -> None:
+        """After a reset, once what came before it has been received: of that the loop may not tell
+        us any more. What is under way is not cut short."""
+        if self.closed or not self._connection.is_broken():
+            return
+        if self._reading:
+            self._readable()
+            self._door.loop.call_soon(self.close_if_broken)
+        elif self._task is None and not self._will_go_on:
+            self.close()
 
     def close(self) -> None:
         if self.closed:

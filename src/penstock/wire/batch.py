@@ -120,21 +120,25 @@ def crc_of(batch: Buffer) -> int:
 def check(batch: Buffer) -> BatchHeader:
     """The header of the one batch that these bytes are, or Refused: what every batch must satisfy.
 
-    Nothing here looks at single records: the cost is that of the CRC.
+    Nothing here looks at single records: the cost is that of the CRC. Bytes that changed on their
+    way are corrupt, and worth another try; what was never one batch is invalid, and is not.
     """
     size = len(batch)
     if size < HEADER_SIZE:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes has no whole header")
+        raise Refused(ErrorCode.INVALID_RECORD, f"{size} bytes are no batch: no whole header")
     header = read_header(batch)
     if header.magic != MAGIC:
         raise Refused(
             ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
             f"message format v{header.magic} is not taken; producers must send v{MAGIC}",
         )
-    if header.length + LENGTH_OVERHEAD != size:
+    if header.size != size:
+        is_whole = HEADER_SIZE <= header.size < size
+        if is_whole and crc_of(memoryview(batch)[: header.size]) == header.crc:
+            extra = size - header.size
+            raise Refused(ErrorCode.INVALID_RECORD, f"{extra} bytes after the one batch")
         raise Refused(
-            ErrorCode.CORRUPT_MESSAGE,
-            f"the batch says {header.length + LENGTH_OVERHEAD} bytes and has {size}",
+            ErrorCode.CORRUPT_MESSAGE, f"the batch says {header.size} bytes and has {size}"
         )
     if crc_of(batch) != header.crc:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, "the batch's CRC does not match its bytes")

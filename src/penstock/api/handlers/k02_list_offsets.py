@@ -8,12 +8,12 @@ a debugging client, which is told the end of the log even above the high waterma
 
 from __future__ import annotations
 
-from functools import partial
-
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome, Resume
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
+from penstock.log.timestamps import TimedOffset
 from penstock.replication.leader import Leader
 from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -22,46 +22,99 @@ from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from penstock.world.ports import Cold
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 READ_COMMITTED = 1
+NOTHING = -1
 DEBUGGING = -2
 """The replica id of a client that wants to see the log as it is, not as it is committed."""
+
+
+Found = dict[tuple[Leader, int], TimedOffset | None]
+"""What was found for a partition and a timestamp."""
 
 
 def list_offsets(
     broker: Broker, request: ListOffsetsRequest, call: Call
 ) -> Outcome[ListOffsetsResponse]:
-    try:
-        return ListOffsetsResponse(
-            topics=[
-                ListOffsetsTopicResponse(
-                    topic.name,
-                    [_answer(broker, topic.name, wanted, request) for wanted in topic.partitions],
-                )
-                for topic in request.topics
-            ]
-        )
-    except Cold as cold:
-        return Resume(partial(broker.warm, cold), lambda _: list_offsets(broker, request, call))
+    wanted = (each.timestamp for topic in request.topics for each in topic.partitions)
+    if not any(map(_is_searched, wanted)):
+        return _answer(broker, request, {})
+    return Resume(
+        lambda: broker.in_steps(_search(broker, request)),
+        lambda found: _answer(broker, request, found),
+    )
 
 
-def _answer(
-    broker: Broker, topic: str, wanted: ListOffsetsPartition, request: ListOffsetsRequest
+def _is_searched(timestamp: int) -> bool:
+    return timestamp >= 0 or timestamp == MAX_TIMESTAMP
+
+
+def _search(broker: Broker, request: ListOffsetsRequest) -> Steps[Found]:
+    """One after the other, each once; a request may name a partition many times."""
+    found: Found = {}
+    for topic in request.topics:
+        for wanted in topic.partitions:
+            timestamp = wanted.timestamp
+            if not _is_searched(timestamp):
+                continue
+            try:
+                leader = _leader(broker, topic.name, wanted)
+            except Refused:
+                continue  # the answer says so
+            if (leader, timestamp) not in found:
+                found[leader, timestamp] = yield from _steps(leader, timestamp, request)
+    return found
+
+
+def _steps(
+    leader: Leader, timestamp: int, request: ListOffsetsRequest
+) -> Steps[TimedOffset | None]:
+    if timestamp == MAX_TIMESTAMP:
+        return leader.log.max_timestamp()
+    return leader.log.offset_for_timestamp(timestamp, _end(leader, request))
+
+
+def _answer(broker: Broker, request: ListOffsetsRequest, found: Found) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                topic.name,
+                [_tell(broker, topic.name, each, request, found) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _tell(
+    broker: Broker,
+    topic: str,
+    wanted: ListOffsetsPartition,
+    request: ListOffsetsRequest,
+    found: Found,
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(wanted.partition_index)
     try:
-        leader = broker.leader(topic, wanted.partition_index)
-        leader.check_epoch(wanted.current_leader_epoch)
-        end = _end(leader, request)
-        answer.timestamp, answer.offset = _find(leader, wanted.timestamp, end)
+        leader = _leader(broker, topic, wanted)
+        if _is_searched(wanted.timestamp):
+            record = found.get((leader, wanted.timestamp))
+            if record is not None:
+                answer.timestamp, answer.offset = record.timestamp, record.offset
+        else:
+            answer.offset = _boundary(leader, wanted.timestamp, request)
         if answer.offset >= 0:
             leader.log.open()
             answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
     except Refused as refused:
         answer.error_code = refused.code
     return answer
+
+
+def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition) -> Leader:
+    leader = broker.leader(topic, wanted.partition_index)
+    leader.check_epoch(wanted.current_leader_epoch)
+    return leader
 
 
 def _end(leader: Leader, request: ListOffsetsRequest) -> int:
@@ -73,19 +126,11 @@ def _end(leader: Leader, request: ListOffsetsRequest) -> int:
     return leader.high_watermark
 
 
-def _find(leader: Leader, timestamp: int, end: int) -> tuple[int, int]:
-    """Timestamp and offset; -1, -1 where no record is so late."""
-    log = leader.log
-    if timestamp == LATEST:
-        return -1, end
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return -1, log.start_offset
-    if timestamp == LATEST_TIERED:
-        return -1, -1
-    if timestamp == MAX_TIMESTAMP:
-        found = log.max_timestamp()
-    elif timestamp >= 0:
-        found = log.offset_for_timestamp(timestamp, end)
-    else:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"{timestamp} asks for nothing known")
-    return (found.timestamp, found.offset) if found else (-1, -1)
+def _boundary(leader: Leader, question: int, request: ListOffsetsRequest) -> int:
+    if question == LATEST:
+        return _end(leader, request)
+    if question in (EARLIEST, EARLIEST_LOCAL):
+        return leader.log.start_offset
+    if question == LATEST_TIERED:
+        return NOTHING
+    raise Refused(ErrorCode.INVALID_REQUEST, f"{question} asks for nothing known")

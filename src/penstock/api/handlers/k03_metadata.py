@@ -16,7 +16,7 @@ from penstock.api.call import Call
 from penstock.api.change_each import change_each
 from penstock.api.outcome import Outcome
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.changes import Commit, create_topic, is_topic_name
+from penstock.metadata.changes import Commit, alike, collides, create_topic, is_topic_name
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.records import PartitionRecord, TopicRecord
@@ -42,7 +42,10 @@ def metadata(broker: Broker, request: MetadataRequest, call: Call) -> Outcome[Me
     }
     if not names:
         return _answer(broker, wanted, {})
-    creations = [(name, _creation(broker, name, call.now_ms)) for name in sorted(names)]
+    collisions = alike(sorted(names))
+    creations = [
+        (name, _creation(broker, name, collisions.get(name), call.now_ms)) for name in sorted(names)
+    ]
     return change_each(broker, creations, partial(_answer, broker, wanted))
 
 
@@ -50,12 +53,16 @@ def _could_be_created(image: Image, item: MetadataRequestTopic) -> bool:
     return bool(item.name) and item.topic_id == NULL_UUID and image.topic(item.name or "") is None
 
 
-def _creation(broker: Broker, name: str, now_ms: int) -> Callable[[Image], Commit[Any]]:
+def _creation(
+    broker: Broker, name: str, collision: str | None, now_ms: int
+) -> Callable[[Image], Commit[Any]]:
     topic_id = broker.chance.uuid()
 
     def decide(image: Image) -> Commit[Any]:
         if image.topic(name):  # someone else was faster
             return Commit(None)
+        if collision is not None:
+            raise collides(name, collision)
         return create_topic(
             image,
             name,

@@ -7,7 +7,7 @@ partitions together are limited; a topic that is refused does not hold up the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from penstock.api.broker import Broker
@@ -16,7 +16,7 @@ from penstock.api.change_each import change_each, error_of
 from penstock.api.described_configs import describe_topic
 from penstock.api.outcome import Outcome
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.changes import PARTITIONS_MAX, Commit, create_topic
+from penstock.metadata.changes import PARTITIONS_MAX, Commit, alike, collides, create_topic
 from penstock.metadata.image import Image
 from penstock.metadata.records import TopicRecord
 from penstock.wire.codec import NULL_UUID
@@ -41,11 +41,11 @@ def create_topics(
             ErrorCode.POLICY_VIOLATION,
             f"one request creates at most {PARTITIONS_MAX} partitions; use several",
         )
-    alike = _alike(topic.name for topic in request.topics)
+    collisions = alike(topic.name for topic in request.topics)
 
     def decide(image: Image, topic: CreatableTopic, topic_id: bytes) -> Commit[TopicRecord]:
-        if topic.name in alike:
-            raise _collides(topic.name, alike[topic.name])
+        if topic.name in collisions:
+            raise collides(topic.name, collisions[topic.name])
         return _create(broker, image, topic, topic_id, call.now_ms)
 
     def respond(answers: Mapping[str, TopicRecord | Refused]) -> CreateTopicsResponse:
@@ -105,21 +105,6 @@ def _assignments(given: list[CreatableReplicaAssignment]) -> dict[int, list[int]
             )
         assignments[each.partition_index] = each.broker_ids
     return assignments
-
-
-def _alike(names: Iterable[str]) -> dict[str, str]:
-    """Names that collide with another before them, which the image cannot know of yet."""
-    first: dict[str, str] = {}
-    pairs = ((name, first.setdefault(name.replace(".", "_"), name)) for name in names)
-    return {name: other for name, other in pairs if name != other}
-
-
-def _collides(name: str, other: str) -> Refused:
-    return Refused(
-        ErrorCode.INVALID_TOPIC,
-        f"topic {name} collides with {other} of the same request: in metrics, dots and "
-        "underscores are the same",
-    )
 
 
 def _result(

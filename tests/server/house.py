@@ -27,6 +27,10 @@ from penstock.world.real_disk import RealDisk, RealFile
 ANY = 1 << 40
 
 
+BUFFER_BYTES = 256 << 10
+"""So that requests of some hundred kilobytes are large ones."""
+
+
 class TestClock:
     __test__ = False
 
@@ -159,6 +163,7 @@ class House:
         self.syncer = Syncer(self.disk, self.failures.append)
         world = World(self.clock, self.disk, RealNetwork(), RealChance())
         self.door = Door(world, self.broker, self, self.syncer)  # type: ignore[arg-type]
+        self.door.buffer = memoryview(bytearray(BUFFER_BYTES))
         self._ports = iter(range(5000, 65_000))
 
     async def change(self, decide: Any) -> Any:

@@ -206,3 +206,20 @@ async def test_a_session_that_ended_is_held_by_nobody(house: House) -> None:
     assert len(leader.moved) == 10
     house.session_of(connection).close()
     assert (len(leader.moved), house.door.connections, house.door._sending) == (0, 0, {})
+
+
+async def test_beginnings_of_requests_are_budgeted_once_they_take_much_memory(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "KEPT_MAX", 150_000)
+    house.desk.create("news")
+    request = large_request(100_000)  # too small to be a large one, by itself
+    connections = [house.connect() for _ in range(4)]
+    for connection in connections:
+        connection.give(request[:80_000])
+    assert house.door.kept <= 160_000 + 2 * session.SHORT_OF_MEMORY_BYTES
+    assert house.door.budget.used >= 200_000
+    for connection in connections:
+        connection.give(request[80_000:])
+        await house.receive(connection, 1)
+    assert (house.door.kept, house.door.budget.used) == (0, 0)

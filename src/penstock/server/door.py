@@ -20,7 +20,7 @@ from penstock.world.ports import Connection, World
 
 log = logging.getLogger(__name__)
 
-BUFFER_SIZE = 256 * 1024
+BUFFER_SIZE = 2 << 20
 """One receive buffer serves all connections: a pass is over before the next one begins."""
 CONNECTIONS_A_SLICE = 500
 """Looked at in one go: at 1 us each."""
@@ -36,6 +36,8 @@ class Door:
         self.budget = Budget(broker.config.queued_max_bytes)
         self.deadlines = Deadlines(self.loop)
         self.buffers = Buffers()
+        self.kept = 0
+        """Bytes of requests whose beginning has arrived, and which are not in the budget."""
         self.buffer = memoryview(bytearray(BUFFER_SIZE))
         self._syncer = syncer
         self._sessions: set[Session] = set()

@@ -39,8 +39,10 @@ PARTS_MAX = 1024
 LISTS_BYTES_MAX = 1 << 20
 """For every request but Produce: those are lists of names and numbers, at some microseconds for
 each few bytes, and at 4 MiB one of them could hold the loop for a second."""
+KEPT_MAX = 32 << 20
+"""What the beginnings of requests may take on all connections before larger ones are budgeted."""
 SHORT_OF_MEMORY_BYTES = 8 << 10
-"""Received at once while others wait for memory: the beginning of a large request is held too."""
+"""Received at once while memory is short: the beginning of a large request is held too."""
 PASS_MS_MAX = 10
 """How long the requests of one connection are handled before it is the turn of others."""
 ANSWERS_BYTES_MAX = 4 << 20
@@ -102,12 +104,15 @@ class Session:
         frames = self._frames
         if frames.big_size and not self._granted and not self._ask_for_memory(frames.big_size):
             return
+        kept = frames.kept_size
         try:
             space = frames.space(self._door.buffer)
         except OSError as error:  # the system has no memory for it
             self._expel(f"a request of {frames.big_size} bytes cannot be received: {error}")
             return
-        if self._door.budget.is_short and not frames.big_size:
+        self._door.kept += frames.kept_size - kept
+        frames.is_frugal = self._door.kept > KEPT_MAX
+        if (frames.is_frugal or self._door.budget.is_short) and not frames.big_size:
             space = space[:SHORT_OF_MEMORY_BYTES]
         count = self._connection.recv_into(space)
         if count is None:
@@ -117,11 +122,13 @@ class Session:
             return
         self.active_ms = now_ms = self._door.clock.monotonic_ms()
         is_big = frames.big_size > 0
+        kept = frames.kept_size
         try:
             whole = frames.feed(count)
         except Malformed as error:
             self._expel(str(error))
             return
+        self._door.kept += frames.kept_size - kept
         if frames.is_between_frames:
             self.frame_since_ms = None
         elif whole or self.frame_since_ms is None:
@@ -446,6 +453,7 @@ class Session:
         self._out.clear()
         self._backlog.clear()
         self._connection.close()
+        self._door.kept -= self._frames.kept_size
         self._release_memory()
         self._door.budget.forget(self._read_on)
         self._door.forget(self)

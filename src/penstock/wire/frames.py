@@ -13,6 +13,7 @@ from penstock.errors import Malformed
 
 _LENGTH = Struct(">i")
 LENGTH_SIZE = 4
+FRUGAL_FROM = 16 << 10
 AFTER_BIG = 8192
 """A large frame is mostly followed by another. Only the beginning of that is received into the
 shared buffer, because it has to be copied from there."""
@@ -21,7 +22,17 @@ shared buffer, because it has to be copied from there."""
 class FrameReader:
     """The unfinished end of one stream. Finished frames are handed out and not kept."""
 
-    __slots__ = ("_big", "_filled", "_kept", "_limit", "_memory", "_shared", "_was_big", "big_size")
+    __slots__ = (
+        "_big",
+        "_filled",
+        "_kept",
+        "_limit",
+        "_memory",
+        "_shared",
+        "_was_big",
+        "big_size",
+        "is_frugal",
+    )
 
     def __init__(self, limit: int, memory: Callable[[int], memoryview]) -> None:
         """`memory` gives as many writable bytes as it is asked for, whatever is in them."""
@@ -35,6 +46,13 @@ class FrameReader:
         self.big_size = 0
         """The size of a started frame too large for the shared buffer. Its memory is taken at the
         next call of `space`: the caller decides when."""
+        self.is_frugal = False
+        """Whether frames count as large from a smaller size on, so that little is kept here."""
+
+    @property
+    def kept_size(self) -> int:
+        """Bytes of a started frame that are held here, and have been asked of nobody."""
+        return len(self._kept)
 
     @property
     def is_between_frames(self) -> bool:
@@ -86,7 +104,7 @@ class FrameReader:
                 )
             start = position + LENGTH_SIZE
             if start + length > end:
-                if length >= len(self._shared) // 4:
+                if length >= (FRUGAL_FROM if self.is_frugal else len(self._shared) // 2):
                     self.big_size = length
                 break
             position = start + length

@@ -77,7 +77,7 @@ class Report:
         self.records += header.record_count
         self.lasts[found.position] = header.last_offset
         before = self.newest[-1][1] if self.newest else NO_TIMESTAMP
-        self.newest.append((header.last_offset, max(before, header.max_timestamp)))
+        self.newest.append((header.last_offset, max(before, header.newest_timestamp)))
 
     def compare_with(self, before: Report) -> None:
         """Segments of one partition do not overlap, and one begins where the one before ends."""

@@ -18,7 +18,7 @@ from penstock.log.aborted_index import AbortedTxn
 from penstock.log.key_map import KeyMap
 from penstock.log.producer_state import ProducerStates, marker_in
 from penstock.log.segment import Segment
-from penstock.wire.batch import NO_TIMESTAMP, BatchHeader, check, read_header, size_at
+from penstock.wire.batch import BatchHeader, check, read_header, size_at
 from penstock.wire.batch_builder import rebuild, records_of
 from penstock.wire.records import Span, spans
 from penstock.world.ports import Buffer
@@ -203,7 +203,7 @@ class Sieve:
 
     def _note(self, target: Segment, header: BatchHeader) -> None:
         """The time of a batch without records is nobody's: it must not be found by it."""
-        timestamp = header.max_timestamp if header.record_count else NO_TIMESTAMP
+        timestamp = header.newest_timestamp
         target.note(header.last_offset, header.size, timestamp, self._index_interval_bytes)
 
     def _has_passed(self, horizon_ms: int | None) -> bool:

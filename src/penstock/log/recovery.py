@@ -191,7 +191,10 @@ class Scan:
     def _take(self, segment: Segment, header: BatchHeader) -> None:
         log, position = self.log, segment.size
         segment.note(
-            header.last_offset, header.size, header.max_timestamp, log.config.index_interval_bytes
+            header.last_offset,
+            header.size,
+            header.newest_timestamp,
+            log.config.index_interval_bytes,
         )
         if header.leader_epoch != log.epochs.latest:
             log.epochs.assign(header.leader_epoch, header.base_offset)

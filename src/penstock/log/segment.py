@@ -195,7 +195,7 @@ class Segment:
         try:
             for _, header in scanning.headers(self.file.read, 0, size):
                 self.note(
-                    header.last_offset, header.size, header.max_timestamp, REBUILD_INTERVAL_BYTES
+                    header.last_offset, header.size, header.newest_timestamp, REBUILD_INTERVAL_BYTES
                 )
         except NotABatch:
             self.sealed = True
@@ -252,8 +252,8 @@ class Segment:
             self.max_timestamp_offset = self.base + self.times.offsets[-1]
             start = self.offsets.position_before(self.times.offsets[-1])
         for _, header in scanning.headers(self.file.read, start, self.size):
-            if header.max_timestamp > self.max_timestamp:
-                self.max_timestamp = header.max_timestamp
+            if header.newest_timestamp > self.max_timestamp:
+                self.max_timestamp = header.newest_timestamp
                 self.max_timestamp_offset = header.last_offset
 
     def rename(self, suffix: str) -> list[str]:

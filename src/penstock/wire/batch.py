@@ -73,6 +73,11 @@ class BatchHeader(NamedTuple):
         return self.base_offset + self.last_offset_delta + 1
 
     @property
+    def newest_timestamp(self) -> int:
+        """Of its records: a batch that compaction has emptied has none, whatever it once had."""
+        return self.max_timestamp if self.record_count else NO_TIMESTAMP
+
+    @property
     def codec(self) -> int:
         return self.attributes & COMPRESSION_MASK
 

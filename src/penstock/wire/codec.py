@@ -45,10 +45,10 @@ class Message(msgspec.Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[Any, int]:
-        raise NotImplementedError
+        raise TypeError("only generated messages can be decoded")
 
     def write(self, out: Sink, version: int) -> None:
-        raise NotImplementedError
+        raise TypeError("only generated messages can be encoded")
 
     @classmethod
     def decode(cls, data: Buffer, version: int, at: int = 0) -> Self:

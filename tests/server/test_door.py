@@ -10,7 +10,7 @@ from tests.raw_client import a_batch, fetch_of, frame_of, produce_of
 from tests.server.house import House
 
 from penstock.server import door
-from penstock.server.session import IN_FLIGHT_MAX
+from penstock.server.outbox import IN_FLIGHT_MAX
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
 
 PING = frame_of(ApiVersionsRequest("raw", "1"), 3)

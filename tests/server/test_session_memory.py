@@ -8,7 +8,7 @@ import pytest
 from tests.raw_client import a_batch, fetch_of, frame_of, produce_of
 from tests.server.house import ANY, House
 
-from penstock.server import session
+from penstock.server import intake, outbox
 from penstock.wire.frames import FrameReader
 from penstock.wire.messages.k03_metadata import MetadataRequest
 
@@ -52,7 +52,7 @@ async def test_of_requests_that_wait_for_memory_only_the_beginning_is_held(
     for connection in connections:
         connection.give(request[:250_000])
     held = [250_000 - len(connection.inbound) for connection in connections]
-    assert max(held[2:]) <= session.SHORT_OF_MEMORY_BYTES
+    assert max(held[2:]) <= intake.SHORT_OF_MEMORY_BYTES
     for connection in connections:
         connection.give(request[250_000:])
     for connection in connections:
@@ -95,12 +95,12 @@ async def test_a_large_request_that_is_kept_for_later_still_counts(house: House)
     house.desk.create("quiet")
     connection = house.connect()
     poll = frame_of(fetch_of("quiet", max_wait_ms=60_000), 11)
-    connection.give(poll * session.IN_FLIGHT_MAX)
+    connection.give(poll * outbox.IN_FLIGHT_MAX)
     request = large_request()
     connection.give(request)
     assert house.door.budget.used >= LARGE
     await house.ask(house.connect(), produce_of("quiet", a_batch(b"v")), 9)
-    await house.receive(connection, session.IN_FLIGHT_MAX + 1)
+    await house.receive(connection, outbox.IN_FLIGHT_MAX + 1)
     assert house.door.budget.used == 0
 
 
@@ -152,7 +152,7 @@ async def test_half_a_request_behind_answers_that_are_not_taken_does_not_count_e
 
 @pytest.fixture
 def answers_bytes_max(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(session, "ANSWERS_BYTES_MAX", 100_000)
+    monkeypatch.setattr(outbox, "ANSWERS_BYTES_MAX", 100_000)
     return 100_000
 
 
@@ -163,11 +163,11 @@ async def test_large_answers_are_not_made_before_those_before_them_are_taken(
     connection = house.connect()
     connection.room = 0
     connection.give(METADATA * 50)
-    held = house.session_of(connection)._weight
+    held = house.session_of(connection)._answers.weight
     assert answers_bytes_max < held < 2 * answers_bytes_max
     connection.room = ANY
     await house.receive(connection, 50)
-    assert house.session_of(connection)._weight == 0
+    assert house.session_of(connection)._answers.weight == 0
 
 
 async def test_large_answers_behind_a_long_poll_are_not_all_made_at_once(
@@ -178,11 +178,11 @@ async def test_large_answers_behind_a_long_poll_are_not_all_made_at_once(
     connection = house.connect()
     poll = frame_of(fetch_of("quiet", max_wait_ms=60_000), 11)
     connection.give(poll + METADATA * 25 + poll + METADATA * 25)
-    held = house.session_of(connection)._weight
+    held = house.session_of(connection)._answers.weight
     assert answers_bytes_max < held < 2 * answers_bytes_max
     await house.ask(house.connect(), produce_of("quiet", a_batch(b"v")), 9)
     await house.receive(connection, 52)
-    assert house.session_of(connection)._weight == 0
+    assert house.session_of(connection)._answers.weight == 0
 
 
 async def test_a_request_that_the_system_has_no_memory_for_ends_its_connection(
@@ -211,13 +211,13 @@ async def test_a_session_that_ended_is_held_by_nobody(house: House) -> None:
 async def test_beginnings_of_requests_are_budgeted_once_they_take_much_memory(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "KEPT_MAX", 150_000)
+    monkeypatch.setattr(intake, "KEPT_MAX", 150_000)
     house.desk.create("news")
     request = large_request(100_000)  # too small to be a large one, by itself
     connections = [house.connect() for _ in range(4)]
     for connection in connections:
         connection.give(request[:80_000])
-    assert house.door.kept <= 160_000 + 2 * session.SHORT_OF_MEMORY_BYTES
+    assert house.door.kept <= 160_000 + 2 * intake.SHORT_OF_MEMORY_BYTES
     assert house.door.budget.used >= 200_000
     for connection in connections:
         connection.give(request[80_000:])

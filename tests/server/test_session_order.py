@@ -20,7 +20,7 @@ from tests.server.house import ANY, House
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.metadata.changes import Commit
 from penstock.replication.signals import Signal
-from penstock.server import session
+from penstock.server import outbox, session
 from penstock.wire.codec import decode_response
 from penstock.wire.messages.k01_fetch import FetchResponse
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
@@ -218,11 +218,11 @@ async def test_a_thousand_answers_outstanding_stop_the_reading_until_one_is_give
     house.desk.append("news")
     connection = house.connect()
     poll = frame_of(fetch_of("quiet", max_wait_ms=60_000), 11)
-    connection.give(poll * session.IN_FLIGHT_MAX)
+    connection.give(poll * outbox.IN_FLIGHT_MAX)
     connection.give(frame_of(fetch_of("news"), 11))
     connection.give(poll)
     assert connection.inbound
     other = house.connect()
     produced = await house.ask(other, produce_of("quiet", a_batch(b"v")), 9)
     assert produced.responses[0].partition_responses[0].error_code == 0
-    await house.receive(connection, session.IN_FLIGHT_MAX + 2)
+    await house.receive(connection, outbox.IN_FLIGHT_MAX + 2)

@@ -127,7 +127,8 @@ class Door:
         idle_since = now_ms - self.config.connections_max_idle_ms
         started_by = now_ms - self.config.request_receive_timeout_ms
         for session in list(self._sessions):
-            if session.frame_since_ms is not None and session.frame_since_ms < started_by:
+            since_ms = session.request_since_ms
+            if since_ms is not None and since_ms < started_by:
                 log.warning("closing the connection from %s: a request never ended", session.peer)
                 session.close()
             elif session.active_ms < idle_since and not session.is_waiting:

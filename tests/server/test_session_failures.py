@@ -12,6 +12,7 @@ import pytest
 from tests.raw_client import a_batch, fetch_of, frame_of, framed, partition_of, produce_of
 from tests.server.house import House, MemoryConnection
 
+from penstock.api import dispatch
 from penstock.api.outcome import Later, Resume
 from penstock.errors import ErrorCode
 from penstock.replication.signals import Signal
@@ -369,16 +370,30 @@ async def test_only_produce_may_be_a_large_request(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     house.desk.create("news", max_message_bytes="4000000")
-    names = [MetadataRequestTopic(name="n" * 200) for _ in range(session.LISTS_BYTES_MAX // 200)]
+    names = [MetadataRequestTopic(name="n" * 200) for _ in range(dispatch.LISTS_BYTES_MAX // 200)]
     connection = house.connect()
     connection.give(frame_of(MetadataRequest(names[:-500]), 9))
     await house.receive(connection, 1)
     connection.give(frame_of(MetadataRequest(names), 9))
     assert connection.is_closed
     assert "that is not Produce" in caplog.text
-    large = produce_of("news", a_batch(b"v" * (session.LISTS_BYTES_MAX + 1)))
+    large = produce_of("news", a_batch(b"v" * (dispatch.LISTS_BYTES_MAX + 1)))
     answer = await house.ask(house.connect(), large, 9)
     assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+@pytest.mark.parametrize("version", [8, 9, 13])
+async def test_a_request_of_more_partitions_than_anyone_has_is_not_decoded(
+    version: int, house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic_id = house.desk.create("news")
+    parts = [PartitionProduceData(0, None) for _ in range(dispatch.LISTS_BYTES_MAX // 6)]
+    topic = TopicProduceData("", topic_id) if version > 12 else TopicProduceData("news")
+    topic.partition_data = parts
+    connection = house.connect()
+    connection.give(frame_of(ProduceRequest(acks=1, topic_data=[topic]), version))
+    assert connection.is_closed
+    assert "too many partitions" in caplog.text
 
 
 async def test_a_request_of_two_topics_is_one_answer_even_if_one_is_unknown(house: House) -> None:

@@ -24,7 +24,6 @@ from penstock.errors import Malformed
 from penstock.server.intake import Ended, Intake
 from penstock.server.outbox import Outbox
 from penstock.server.waits import Promise, Slot, Waiting
-from penstock.wire.single_produce import PRODUCE
 from penstock.world.ports import Connection
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LISTS_BYTES_MAX = 1 << 20
-"""For every request but Produce: those are lists of names and numbers, at some microseconds for
-each few bytes, and at 4 MiB one of them could hold the loop for a second."""
 PASS_MS_MAX = 10
 """How long the requests of one connection are handled before it is the turn of others."""
 
@@ -203,8 +199,6 @@ class Session:
             if short is not None:
                 self._put(short)
                 return
-            if len(frame) > LISTS_BYTES_MAX and int.from_bytes(frame[:2], "big") != PRODUCE:
-                raise Unanswerable(f"a request of {len(frame)} bytes that is not Produce")
             call = read_call(frame, self._connection.peer, now_ms)
             outcome = call.run(self._door.broker)
             if type(outcome) is call.answers:

@@ -57,6 +57,11 @@ class Sink(bytearray):
         return parts
 
 
+TAGS_MAX = 100
+"""Tagged fields in one place. Kafka has no more than a handful anywhere; each of them takes our
+time, whether we know it or not."""
+
+
 def absent(version: int, names: str) -> ValueError:
     return ValueError(f"version {version} cannot say {names}")
 
@@ -271,6 +276,13 @@ def read_tag(buf: memoryview, at: int) -> tuple[int, int, int]:
     return tag, at, at + size
 
 
+def read_tag_count(buf: memoryview, at: int) -> tuple[int, int]:
+    count, at = read_uvarint(buf, at)
+    if count > TAGS_MAX:
+        raise Malformed(f"{count} tagged fields in one place")
+    return count, at
+
+
 def check_tag(at: int, end: int) -> None:
     if at != end:
         raise Malformed("a tagged field is not as long as it says")
@@ -278,7 +290,7 @@ def check_tag(at: int, end: int) -> None:
 
 def skip_tagged(buf: memoryview, at: int) -> int:
     """Passes over tagged fields, none of which we know."""
-    count, at = read_uvarint(buf, at)
+    count, at = read_tag_count(buf, at)
     for _ in range(count):
         _, _, at = read_tag(buf, at)
     return at

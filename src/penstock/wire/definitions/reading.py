@@ -160,7 +160,7 @@ class Reading:
         lines = [f"{local(field)}: {python_type(field)} = {default(field)}" for field in known]
         some = ["at = skip_tagged(buf, at)"]
         if known:
-            some = ["count, at = read_uvarint(buf, at)", "for _ in range(count):"]
+            some = ["count, at = read_tag_count(buf, at)", "for _ in range(count):"]
             some += indented(["tag, at, end = read_tag(buf, at)", *self.choice(known, whole)])
         body = ["if buf[at]:", *indented(some), "else:", "    at += 1"]
         when = condition(whole, struct.versions)

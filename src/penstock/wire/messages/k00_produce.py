@@ -21,7 +21,7 @@ from penstock.wire.primitives import (
     read_nullable_string,
     read_string,
     read_tag,
-    read_uvarint,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_records,
@@ -221,7 +221,7 @@ class PartitionProduceResponse(Struct):
         current_leader: LeaderIdAndEpoch = _LEADER_ID_AND_EPOCH
         if version >= 9:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0 and version >= 10:
@@ -436,7 +436,7 @@ class ProduceResponse(Message):
         node_endpoints: list[NodeEndpoint] = []
         if version >= 9:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0 and version >= 10:

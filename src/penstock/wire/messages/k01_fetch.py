@@ -24,7 +24,7 @@ from penstock.wire.primitives import (
     read_numbers,
     read_string,
     read_tag,
-    read_uvarint,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_records,
@@ -108,7 +108,7 @@ class FetchPartition(Struct):
         high_watermark: int = 9223372036854775807
         if version >= 12:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0 and version >= 17:
@@ -402,7 +402,7 @@ class PartitionData(Struct):
         snapshot_id: SnapshotId = _SNAPSHOT_ID
         if version >= 12:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0:
@@ -616,7 +616,7 @@ class FetchRequest(Message):
         replica_state: ReplicaState = _REPLICA_STATE
         if version >= 12:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0:
@@ -728,7 +728,7 @@ class FetchResponse(Message):
         node_endpoints: list[NodeEndpoint] = []
         if version >= 12:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0 and version >= 16:

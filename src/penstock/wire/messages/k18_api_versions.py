@@ -15,7 +15,7 @@ from penstock.wire.primitives import (
     read_compact_string,
     read_count,
     read_tag,
-    read_uvarint,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_string,
@@ -168,7 +168,7 @@ class ApiVersionsResponse(Message):
         zk_migration_ready: bool = False
         if version >= 3:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0:

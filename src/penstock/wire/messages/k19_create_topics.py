@@ -21,7 +21,7 @@ from penstock.wire.primitives import (
     read_numbers,
     read_string,
     read_tag,
-    read_uvarint,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
@@ -250,7 +250,7 @@ class CreatableTopicResult(Struct):
         topic_config_error_code: int = 0
         if version >= 5:
             if buf[at]:
-                count, at = read_uvarint(buf, at)
+                count, at = read_tag_count(buf, at)
                 for _ in range(count):
                     tag, at, end = read_tag(buf, at)
                     if tag == 0:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from penstock.wire import generate
+from penstock.wire.definitions.layout import condition
 from penstock.wire.definitions.notation import every_api, parse, parse_field, parse_versions
+from penstock.wire.definitions.stored_notation import everything_stored, parse_stored
 from penstock.wire.messages import APIS, ApiKey, message_types
 
 EXAMPLE = """\
@@ -27,6 +29,30 @@ response
 """
 
 
+RECORD = """\
+record 98-99 Example
+versions 0-2
+flexible 1+
+
+key
+  group   string
+
+value
+  places  [Place]
+    name  string
+  others  [Place]  2+
+"""
+
+FORMAT = """\
+format Example
+versions 0-3
+flexible never
+
+value
+  rack  string?  3+  = null ignorable
+"""
+
+
 def test_the_committed_modules_are_what_is_generated() -> None:
     assert generate.main(["--check"]) == 0
 
@@ -37,12 +63,17 @@ def test_check_notices_a_module_that_differs(
     monkeypatch.setattr(generate, "FOLDER", tmp_path)
     assert generate.main([]) == 0
     assert generate.main(["--check"]) == 0
-    (tmp_path / "k00_produce.py").write_text("")
-    (tmp_path / "k99_gone.py").write_text("")
+    (tmp_path / "messages/k00_produce.py").write_text("")
+    (tmp_path / "stored/offset_commit.py").write_text("")
+    (tmp_path / "stored/gone.py").write_text("")
     assert generate.main(["--check"]) == 1
-    assert capsys.readouterr().err.count("\n") == 2
+    assert sorted(line.split()[0] for line in capsys.readouterr().err.splitlines()) == [
+        "messages/k00_produce.py",
+        "stored/gone.py",
+        "stored/offset_commit.py",
+    ]
     generate.main([])
-    assert not (tmp_path / "k99_gone.py").exists()
+    assert not (tmp_path / "stored/gone.py").exists()
     assert generate.main(["--check"]) == 0
 
 
@@ -62,6 +93,30 @@ def test_a_definition_is_read(tmp_path: Path) -> None:
     assert (places.versions, places.ignorable) == (range(3, 5), True)
 
 
+def test_a_stored_record_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "example.txt"
+    path.write_text(RECORD)
+    stored = parse_stored(path)
+    assert (stored.name, stored.module, stored.types) == ("Example", "example", range(98, 100))
+    assert stored.key is not None
+    assert [struct.name for struct in stored.key.messages] == ["ExampleKey"]
+    assert (stored.key.versions, stored.key.flexible_since) == (range(1), 32767)
+    assert [struct.name for struct in stored.value.messages] == ["ExampleValue"]
+    assert (stored.value.versions, stored.value.flexible_since) == (range(3), 1)
+    places, others = stored.value.messages[0].fields
+    assert places.struct is others.struct is stored.value.structs["Place"]
+    assert not places.ignorable
+
+
+def test_a_format_has_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "example.txt"
+    path.write_text(FORMAT)
+    stored = parse_stored(path)
+    assert (stored.key, len(stored.types)) == (None, 0)
+    assert [struct.name for struct in stored.value.messages] == ["Example"]
+    assert stored.value.messages[0].fields[0].ignorable
+
+
 @pytest.mark.parametrize(
     ("text", "versions"),
     [(None, range(1, 9)), ("3+", range(3, 9)), ("0-4", range(1, 5)), ("7", range(7, 8))],
@@ -77,11 +132,21 @@ def test_a_line_that_makes_no_sense_is_refused(line: str) -> None:
 
 
 def test_tagged_fields_are_only_in_flexible_versions() -> None:
-    for api in every_api():
-        for struct in (*api.structs.values(), api.request, api.response):
+    for schema in (*every_api(), *(stored.value for stored in everything_stored())):
+        for struct in (*schema.structs.values(), *schema.messages):
             for field in struct.fields:
-                assert field.versions, f"{api.name} {struct.name}.{field.name}"
-                assert field.tag is None or field.versions[0] >= api.flexible_since
+                assert field.versions, f"{struct.name}.{field.name}"
+                assert field.tag is None or field.versions[0] >= schema.flexible_since
+
+
+def test_no_two_records_have_the_same_type() -> None:
+    types = [number for stored in everything_stored() for number in stored.types]
+    assert len(types) == len(set(types))
+
+
+def test_a_single_version_in_the_middle_is_told_apart() -> None:
+    assert condition(range(1, 2), range(5)) == "version == 1"
+    assert condition(range(1, 3), range(5)) == "1 <= version <= 2"
 
 
 def test_the_table_agrees_with_the_classes() -> None:
@@ -99,6 +164,16 @@ def test_a_message_is_imported_when_it_is_asked_for() -> None:
         "assert not loaded()\n"
         "assert messages.message_types(0)[0].__name__ == 'ProduceRequest'\n"
         "assert loaded() == ['penstock.wire.messages.k00_produce']\n"
+        "assert 'penstock.wire.definitions' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_stored_record_is_imported_when_it_is_asked_for() -> None:
+    script = (
+        "import sys, penstock.wire.stored_codec, penstock.wire.stored as stored\n"
+        "assert 'penstock.wire.stored.offset_commit' not in sys.modules\n"
+        "assert stored.key_types()[1].__name__ == 'OffsetCommitKey'\n"
         "assert 'penstock.wire.definitions' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

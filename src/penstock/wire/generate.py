@@ -1,4 +1,4 @@
-"""Writes the modules in `messages` from the definitions: `python -m penstock.wire.generate`.
+"""Writes `messages` and `stored` from the definitions: `python -m penstock.wire.generate`.
 
 With `--check` nothing is written, and the exit code says whether anything would change.
 
@@ -8,34 +8,18 @@ fixed size are packed together, and a version is compared with a number where it
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
-from penstock.wire.definitions.layout import (
-    Formats,
-    Lines,
-    constant,
-    default,
-    indented,
-    inner_first,
-    is_shared_default,
-    python_type,
-)
-from penstock.wire.definitions.notation import Api, Struct, every_api
-from penstock.wire.definitions.reading import Reading
-from penstock.wire.definitions.writing import Writing
+from penstock.wire.definitions.layout import Lines
+from penstock.wire.definitions.module import Section, module
+from penstock.wire.definitions.notation import Api, Schema, every_api
+from penstock.wire.definitions.stored_notation import Stored, everything_stored
 
-FOLDER = Path(__file__).parent / "messages"
+FOLDER = Path(__file__).parent
+PACKAGES = ("messages", "stored")
 
-STANDARD = {
-    "Packed": "from struct import Struct as Packed",
-    "ClassVar": "from typing import ClassVar",
-}
-FOREIGN = {"field": "from msgspec import Struct, field", "Struct": "from msgspec import Struct"}
-OURS = {"Part": "from penstock.world.ports import Part"}
-
-INDEX = '''"""Generated from the definitions; do not edit. A module is imported when needed."""
+MESSAGES = '''"""Generated from the definitions; do not edit. A module is imported when needed."""
 
 from __future__ import annotations
 
@@ -73,8 +57,33 @@ def message_types(key: int) -> tuple[type[Message], type[Message]]:
     return getattr(module, f"{{api.name}}Request"), getattr(module, f"{{api.name}}Response")
 '''
 
+STORED = '''"""Generated from the definitions; do not edit. The modules are imported when needed."""
 
-def index(apis: list[Api]) -> str:
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.wire.stored_codec import StoredKey
+
+RECORDS = {{
+{table}
+}}
+
+
+@cache
+def key_types() -> dict[int, type[StoredKey]]:
+    """The classes of the keys, by the type that a key begins with."""
+    return {{
+        number: getattr(import_module(f"{{__name__}}.{{module}}"), f"{{name}}Key")
+        for number, (module, name) in RECORDS.items()
+    }}
+'''
+
+
+def messages_index(apis: list[Api]) -> str:
     """The package itself: the table from which a message is found."""
     keys = (f"    {api.module.partition('_')[2].upper()} = {api.key}" for api in apis)
     table = (
@@ -82,95 +91,77 @@ def index(apis: list[Api]) -> str:
         f"{api.versions[-1]}, {api.flexible_since}),"
         for api in apis
     )
-    return INDEX.format(keys="\n".join(keys), table="\n".join(table))
+    return MESSAGES.format(keys="\n".join(keys), table="\n".join(table))
 
 
-def module(api: Api) -> str:
-    """The module of one API."""
-    formats = Formats()
-    body = "\n".join(
-        line
-        for struct in inner_first(api)
-        for line in declared(api, struct, Reading(api, formats), Writing(api, formats))
+def stored_index(everything: list[Stored]) -> str:
+    """The package itself: the table from which the class of a key is found."""
+    types = {number: stored for stored in everything for number in stored.types}
+    table = (
+        f'    {number}: ("{types[number].module}", "{types[number].name}"),'
+        for number in sorted(types)
     )
-    packed = "\n".join(f'{name} = Packed(">{codes}")' for codes, name in formats.names.items())
-    head = f'"""Generated from definitions/{api.module}.txt; do not edit."""'
-    imported = imports(f"{packed}\n{body}")
-    return "\n".join([head, "", "from __future__ import annotations", "", *imported, packed, body])
+    return STORED.format(table="\n".join(table))
 
 
-def imports(text: str) -> Lines:
-    """What a module's text makes use of."""
-    code = re.sub(r'"[^"]*"', "", text)
-    used = set(re.findall(r"\b(?:(?:read|write|check|skip)_\w+|required|absent)(?=\()", code))
-    used |= {"Sink"} | ({"NULL_UUID"} & set(code.split()))
-
-    def needed(lines: dict[str, str]) -> Lines:
-        return [line for name, line in lines.items() if re.search(rf"\b{name}\b[^:]", code)]
-
-    return [
-        *needed(STANDARD),
-        "",
-        *needed(FOREIGN)[:1],
-        *[""][: len(needed(FOREIGN))],
-        "from penstock.wire.codec import Message",
-        "from penstock.wire.primitives import (",
-        *indented(f"{name}," for name in sorted(used)),
-        ")",
-        *needed(OURS),
-        "",
-    ]
-
-
-def declared(api: Api, struct: Struct, reading: Reading, writing: Writing) -> Lines:
-    """A struct's class, and the one instance that is the default of tagged fields, if it is."""
-    frozen = is_shared_default(api, struct)
-    message = struct in (api.request, api.response)
-    base = "Message" if message else "Struct, frozen=True" if frozen else "Struct"
-    lines = ["", "", f"class {struct.name}({base}):", *indented(facts(api) if message else [])]
-    for field in struct.fields:
-        value = default(field)
-        if value == f"{field.kind}()":
-            value = f"field(default_factory={field.kind})"
-        lines.append(f"    {field.name}: {python_type(field)} = {value}")
-    lines += [
-        "",
-        "    @staticmethod",
-        f"    def read(buf: memoryview, at: int, version: int) -> tuple[{struct.name}, int]:",
-        *indented(reading.body(struct), 2),
-        "",
-        "    def write(self, out: Sink, version: int) -> None:",
-        *indented(writing.body(struct), 2),
-    ]
-    if frozen:
-        lines += ["", "", f"{constant(struct.name)} = {struct.name}()"]
-    return lines
-
-
-def facts(api: Api) -> Lines:
-    return [
+def message_module(api: Api) -> str:
+    facts = [
         f"KEY: ClassVar[int] = {api.key}",
-        f"MIN_VERSION: ClassVar[int] = {api.versions[0]}",
-        f"MAX_VERSION: ClassVar[int] = {api.versions[-1]}",
+        *version_facts(api),
         f"FLEXIBLE_SINCE: ClassVar[int] = {api.flexible_since}",
+    ]
+    return module(f"{api.module}.txt", [Section(api, "Message", facts)])
+
+
+def stored_module(stored: Stored) -> str:
+    """The value comes first, because its key refers to it. Of several types we write the last."""
+    sections = [Section(stored.value, "Versioned", version_facts(stored.value))]
+    if stored.key:
+        value = stored.value.messages[0].name
+        facts = [
+            f"TYPE: ClassVar[int] = {stored.types[-1]}",
+            f"VALUE: ClassVar[type[{value}]] = {value}",
+        ]
+        sections.append(Section(stored.key, "StoredKey", facts))
+    return module(f"stored/{stored.module}.txt", sections)
+
+
+def version_facts(schema: Schema) -> Lines:
+    return [
+        f"MIN_VERSION: ClassVar[int] = {schema.versions[0]}",
+        f"MAX_VERSION: ClassVar[int] = {schema.versions[-1]}",
     ]
 
 
 def generated() -> dict[str, str]:
-    """The content of every file in the folder."""
+    """The content of every file in the packages."""
     apis = every_api()
-    files = {f"{api.module}.py": module(api) + "\n" for api in apis}
-    return {"__init__.py": index(apis), **files}
+    everything = everything_stored()
+    return {
+        "messages/__init__.py": messages_index(apis),
+        **{f"messages/{api.module}.py": message_module(api) for api in apis},
+        "stored/__init__.py": stored_index(everything),
+        **{f"stored/{stored.module}.py": stored_module(stored) for stored in everything},
+    }
+
+
+def present() -> dict[str, str]:
+    """The content of every file that is there."""
+    return {
+        f"{package}/{path.name}": path.read_text()
+        for package in PACKAGES
+        for path in (FOLDER / package).glob("*.py")
+    }
 
 
 def main(arguments: list[str]) -> int:
-    wanted = generated()
-    there = {path.name: path.read_text() for path in FOLDER.glob("*.py")}
+    wanted, there = generated(), present()
     stale = [name for name in {**wanted, **there} if wanted.get(name) != there.get(name)]
     if "--check" in arguments:
-        sys.stderr.writelines(f"messages/{name} is not what is generated\n" for name in stale)
+        sys.stderr.writelines(f"{name} is not what is generated\n" for name in stale)
         return 1 if stale else 0
-    FOLDER.mkdir(exist_ok=True)
+    for package in PACKAGES:
+        (FOLDER / package).mkdir(exist_ok=True)
     for name in stale:
         if name in wanted:
             (FOLDER / name).write_text(wanted[name])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from penstock.wire.definitions.notation import FIXED, Api, Field, Struct
+from penstock.wire.definitions.notation import FIXED, Field, Schema, Struct
 
 PYTHON_TYPES = {
     "bool": "bool",
@@ -81,7 +81,9 @@ def condition(versions: range, whole: range) -> str:
     first, last = versions[0], versions[-1]
     if first == whole[0]:
         return "" if last >= whole[-1] else f"version <= {last}"
-    return f"version >= {first}" if last >= whole[-1] else f"{first} <= version <= {last}"
+    if last >= whole[-1]:
+        return f"version >= {first}"
+    return f"version == {first}" if first == last else f"{first} <= version <= {last}"
 
 
 def smallest(field: Field, version: int, flexible: bool) -> int:
@@ -131,11 +133,11 @@ class Span(NamedTuple):
     nullable: bool
 
 
-def spans(api: Api, field: Field) -> list[Span]:
+def spans(schema: Schema, field: Field) -> list[Span]:
     """The versions of a field, newest first, split where flexibility or nullability changes."""
     found: list[Span] = []
     for version in reversed(field.versions):
-        flexible, nullable = version >= api.flexible_since, version in field.nullable
+        flexible, nullable = version >= schema.flexible_since, version in field.nullable
         if found and found[-1][1:] == (flexible, nullable):
             found[-1] = Span(range(version, found[-1].versions.stop), flexible, nullable)
         else:
@@ -181,17 +183,17 @@ def tagged(struct: Struct) -> list[Field]:
     return sorted((f for f in struct.fields if f.tag is not None), key=lambda f: f.tag or 0)
 
 
-def tail_versions(api: Api, struct: Struct) -> range:
+def tail_versions(schema: Schema, struct: Struct) -> range:
     """The versions of a struct that end with tagged fields."""
-    return range(max(api.flexible_since, struct.versions[0]), struct.versions.stop)
+    return range(max(schema.flexible_since, struct.versions[0]), struct.versions.stop)
 
 
-def has_tail(api: Api, struct: Struct) -> bool:
-    return len(tail_versions(api, struct)) > 0
+def has_tail(schema: Schema, struct: Struct) -> bool:
+    return len(tail_versions(schema, struct)) > 0
 
 
-def inner_first(api: Api) -> list[Struct]:
-    """All structs of an API, each after those that it is made of; the messages come last."""
+def inner_first(schema: Schema) -> list[Struct]:
+    """All structs of a schema, each after those that it is made of; the messages come last."""
     ordered: list[Struct] = []
 
     def visit(struct: Struct) -> None:
@@ -200,15 +202,15 @@ def inner_first(api: Api) -> list[Struct]:
                 visit(field.struct)
                 ordered.append(field.struct)
 
-    visit(api.request)
-    visit(api.response)
-    return [*ordered, api.request, api.response]
+    for message in schema.messages:
+        visit(message)
+    return [*ordered, *schema.messages]
 
 
-def is_shared_default(api: Api, struct: Struct) -> bool:
+def is_shared_default(schema: Schema, struct: Struct) -> bool:
     """Whether tagged fields are this struct when they are not there: then one serves for all."""
     return any(
         field.struct is struct and default(field) == constant(struct.name)
-        for owner in inner_first(api)
+        for owner in inner_first(schema)
         for field in owner.fields
     )

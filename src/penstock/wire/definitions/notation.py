@@ -51,15 +51,28 @@ class Struct:
 
 
 @dataclass
-class Api:
+class Schema:
+    """Messages that have the same versions, and the structs that they are made of."""
+
+    versions: range
+    flexible_since: int
+    messages: list[Struct]
+    structs: dict[str, Struct] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Api(Schema):
     key: int
     name: str
     module: str
-    versions: range
-    flexible_since: int
-    request: Struct
-    response: Struct
-    structs: dict[str, Struct] = field(default_factory=dict)
+
+    @property
+    def request(self) -> Struct:
+        return self.messages[0]
+
+    @property
+    def response(self) -> Struct:
+        return self.messages[1]
 
 
 def parse_versions(text: str | None, whole: range) -> range:
@@ -69,6 +82,11 @@ def parse_versions(text: str | None, whole: range) -> range:
     first, plus, last = re.fullmatch(r"(\d+)(\+?)-?(\d*)", text).groups()  # type: ignore[union-attr]
     stop = whole.stop if plus else int(last or first) + 1
     return range(max(int(first), whole.start), min(stop, whole.stop))
+
+
+def parse_flexible(text: str) -> int:
+    """The first version of `4+`; `never` is one that will not come."""
+    return NEVER if text == "never" else int(text.removesuffix("+"))
 
 
 def parse_field(line: str, whole: range) -> Field:
@@ -88,10 +106,12 @@ def parse_field(line: str, whole: range) -> Field:
     )
 
 
-def parse_fields(api: Api, message: Struct, lines: list[str], shared: set[str]) -> None:
-    """Fills a message with the fields in these lines, and the API with the structs among them.
+def parse_fields(
+    schema: Schema, message: Struct, lines: list[str], shared: set[str], ignorable: bool = False
+) -> None:
+    """Fills a message with the fields in these lines, and the schema with the structs among them.
 
-    What a response has to say and its version cannot is dropped: the client is older, that is all.
+    Structs that are used more than once are shared: they have all versions.
     """
     open_structs: list[tuple[int, Struct]] = [(0, message)]
     for line in lines:
@@ -100,36 +120,45 @@ def parse_fields(api: Api, message: Struct, lines: list[str], shared: set[str]) 
             open_structs.pop()
         parent = open_structs[-1][1]
         declared = parse_field(line, parent.versions)
-        declared.ignorable |= message is api.response
+        declared.ignorable |= ignorable
         parent.fields.append(declared)
         if declared.kind in FIXED or declared.kind in SIZED:
             continue
-        if declared.kind not in api.structs:
-            versions = api.versions if declared.kind in shared else declared.versions
-            api.structs[declared.kind] = Struct(declared.kind, versions)
-        declared.struct = api.structs[declared.kind]
+        if declared.kind not in schema.structs:
+            versions = schema.versions if declared.kind in shared else declared.versions
+            schema.structs[declared.kind] = Struct(declared.kind, versions)
+        declared.struct = schema.structs[declared.kind]
         open_structs.append((indent, declared.struct))
 
 
+def parse_lines(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if line.strip()]
+
+
+def used_twice(lines: list[str]) -> set[str]:
+    """The types that more than one of these fields has."""
+    uses = Counter(found["kind"] for line in lines if (found := LINE.fullmatch(line)))
+    return {kind for kind, count in uses.items() if count > 1}
+
+
 def parse(path: Path) -> Api:
-    lines = [line for line in path.read_text().splitlines() if line.strip()]
+    """An API. What its response has to say and the version cannot is dropped: the client is older,
+    that is all."""
+    lines = parse_lines(path)
     _, key, name = lines[0].split()
     versions = parse_versions(lines[1].removeprefix("versions "), range(NEVER))
-    flexible = lines[2].removeprefix("flexible ")
     api = Api(
         key=int(key),
         name=name,
         module=path.stem,
         versions=versions,
-        flexible_since=NEVER if flexible == "never" else int(flexible.removesuffix("+")),
-        request=Struct(f"{name}Request", versions),
-        response=Struct(f"{name}Response", versions),
+        flexible_since=parse_flexible(lines[2].removeprefix("flexible ")),
+        messages=[Struct(f"{name}Request", versions), Struct(f"{name}Response", versions)],
     )
     middle = lines.index("response")
-    uses = Counter(found["kind"] for line in lines[3:] if (found := LINE.fullmatch(line)))
-    shared = {kind for kind, count in uses.items() if count > 1}
+    shared = used_twice(lines[3:])
     parse_fields(api, api.request, lines[lines.index("request") + 1 : middle], shared)
-    parse_fields(api, api.response, lines[middle + 1 :], shared)
+    parse_fields(api, api.response, lines[middle + 1 :], shared, ignorable=True)
     return api
 
 

@@ -21,12 +21,12 @@ from penstock.wire.definitions.layout import (
     tagged,
     tail_versions,
 )
-from penstock.wire.definitions.notation import FIXED, Api, Field, Struct
+from penstock.wire.definitions.notation import FIXED, Field, Schema, Struct
 
 
 class Reading:
-    def __init__(self, api: Api, formats: Formats) -> None:
-        self.api = api
+    def __init__(self, schema: Schema, formats: Formats) -> None:
+        self.schema = schema
         self.formats = formats
 
     def body(self, struct: Struct) -> Lines:
@@ -44,7 +44,7 @@ class Reading:
             ]
             for run in block:
                 lines += indented(self.run_if(run, older, annotated=False))
-        if has_tail(self.api, struct):
+        if has_tail(self.schema, struct):
             lines += self.tail(struct)
         return [*lines, *self.built(struct)]
 
@@ -85,14 +85,14 @@ class Reading:
             return [f"{target} = {self.formats.name(run)}.unpack_from(buf, at)", f"at += {size}"]
         arms = [
             (span, [f"{local(field)}, at = {function(field, span)}(buf, at)"])
-            for span in spans(self.api, field)
+            for span in spans(self.schema, field)
         ]
         if len(arms) == 1 or declared or not field.nullable:
             return branches(arms)
         return [f"{local(field)}: {python_type(field)}", *branches(arms)]
 
     def array(self, field: Field, declared: bool) -> Lines:
-        arms = [(span, self.count(field, span)) for span in spans(self.api, field)]
+        arms = [(span, self.count(field, span)) for span in spans(self.schema, field)]
         name = local(field)
         annotation = "" if declared else f": {python_type(field)}"
         body = self.elements(field)
@@ -129,7 +129,7 @@ class Reading:
         if field.struct:
             one = [f"{item(field)}, at = {field.kind}.read(buf, at, version)"]
         else:
-            kinds = [span._replace(nullable=False) for span in spans(self.api, field)]
+            kinds = [span._replace(nullable=False) for span in spans(self.schema, field)]
             one = branches(
                 [
                     (kind, [f"{item(field)}, at = {function(field, kind)}(buf, at)"])
@@ -156,7 +156,7 @@ class Reading:
     def tail(self, struct: Struct) -> Lines:
         """Reads the tagged fields at the end of a struct."""
         known = tagged(struct)
-        whole = tail_versions(self.api, struct)
+        whole = tail_versions(self.schema, struct)
         lines = [f"{local(field)}: {python_type(field)} = {default(field)}" for field in known]
         some = ["at = skip_tagged(buf, at)"]
         if known:

@@ -19,12 +19,12 @@ from penstock.wire.definitions.layout import (
     tagged,
     tail_versions,
 )
-from penstock.wire.definitions.notation import FIXED, Api, Field, Struct
+from penstock.wire.definitions.notation import FIXED, Field, Schema, Struct
 
 
 class Writing:
-    def __init__(self, api: Api, formats: Formats) -> None:
-        self.api = api
+    def __init__(self, schema: Schema, formats: Formats) -> None:
+        self.schema = schema
         self.formats = formats
 
     def body(self, struct: Struct) -> Lines:
@@ -42,7 +42,7 @@ class Writing:
             ]
             for run in block:
                 lines += indented(self.run_if(run, older))
-        if has_tail(self.api, struct):
+        if has_tail(self.schema, struct):
             lines += self.tail(struct)
         return lines or ["pass"]
 
@@ -79,14 +79,14 @@ class Writing:
         return branches(
             [
                 (span, [f"{function(field, span)}({out}, {given(field, span)})"])
-                for span in spans(self.api, field)
+                for span in spans(self.schema, field)
             ]
         )
 
     def array(self, field: Field, out: str) -> Lines:
         value = f"self.{field.name}"
         arms: list[tuple[Span, Lines]] = []
-        for span in spans(self.api, field):
+        for span in spans(self.schema, field):
             count = f"len({given(field, span)})"
             if span.nullable:
                 count = f"-1 if {value} is None else {count}"
@@ -99,7 +99,7 @@ class Writing:
             return [f"{item(field)}.write({out}, version)"]
         if field.kind in FIXED:
             return [f"{out} += {self.formats.name([field])}.pack({item(field)})"]
-        kinds = [span._replace(nullable=False) for span in spans(self.api, field)]
+        kinds = [span._replace(nullable=False) for span in spans(self.schema, field)]
         return branches(
             [(kind, [f"{function(field, kind)}({out}, {item(field)})"]) for kind in kinds]
         )
@@ -117,7 +117,7 @@ class Writing:
 
     def tail(self, struct: Struct) -> Lines:
         """Writes the tagged fields that are not at their defaults."""
-        whole = tail_versions(self.api, struct)
+        whole = tail_versions(self.schema, struct)
         known = tagged(struct)
         body = ["out.append(0)"]
         if known:

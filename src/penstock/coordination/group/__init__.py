@@ -1,0 +1,1 @@
+"""Consumer groups: members, what they are assigned, and what they have committed."""

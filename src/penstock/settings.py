@@ -7,6 +7,7 @@ values are text on the wire and in files, so every setting is read from text and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -29,8 +30,12 @@ class Setting:
     at_least: float | None = None
     at_most: float | None = None
     one_of: tuple[str, ...] = ()
+    any_case: bool = False
+    """With `one_of`, whose words are then in lower case: read in any case."""
     broker_name: str = ""
-    """For a topic setting: the broker setting that gives its default (Kafka's `log.*` synonyms)."""
+    """For a topic's or group's setting: the broker setting that gives its default."""
+    broker_limits: tuple[str, str] | None = None
+    """For a group setting: the broker settings of the least and the most that it may be."""
     dynamic: bool = False
     """For a broker setting: may be changed while the broker runs."""
     secret: bool = False
@@ -75,7 +80,7 @@ class Setting:
                 return kind(text)
             except ValueError:
                 raise self.wrong(f"{text!r} is not a number") from None
-        return text
+        return text.lower() if self.any_case else text
 
     def show(self, value: Any) -> str:
         """The text that `parse` reads back."""
@@ -114,6 +119,17 @@ def read_settings(cls: type[S], declared: Mapping[str, Setting], texts: Mapping[
             raise Refused(ErrorCode.INVALID_CONFIG, unknown_setting(name, declared))
         values[declared[name].attribute] = declared[name].parse(text)
     return cls(**values)
+
+
+def lay(values: dict[str, Any], texts: Mapping[str, str], declared: Mapping[str, Setting]) -> None:
+    """Puts what texts say over values by attribute.
+
+    What we do not know, or would refuse today, another release has written: it is left out.
+    """
+    for name, text in texts.items():
+        if name in declared:
+            with suppress(Refused):
+                values[declared[name].attribute] = declared[name].parse(text)
 
 
 def unknown_setting(name: str, declared: Mapping[str, Setting]) -> str:

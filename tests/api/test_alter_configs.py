@@ -77,6 +77,14 @@ def test_one_refused_resource_does_not_spoil_the_others(desk: Desk) -> None:
     ]
 
 
+def test_groups_are_referred_to_the_newer_request(desk: Desk) -> None:
+    group = resource(GROUP, "readers", consumer_session_timeout_ms="7000")
+    (result,) = desk.ask(AlterConfigsRequest([group])).responses
+    assert result.error_code == ErrorCode.INVALID_REQUEST
+    assert "IncrementalAlterConfigs" in result.error_message
+    assert desk.image.group_config("readers") is None
+
+
 def test_a_resource_that_comes_twice_is_left_as_it_is(desk: Desk) -> None:
     desk.create("orders", retention_ms="1")
     twice = [resource(TOPIC, "orders", retention_ms=value) for value in ("2", "3")]

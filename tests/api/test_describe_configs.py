@@ -7,9 +7,11 @@ import pytest
 from tests.api.desk import Desk
 
 from penstock.api import described_configs
-from penstock.config import BROKER_SETTINGS, TOPIC_DEFAULTS, TOPIC_SETTINGS
+from penstock.config import BROKER_SETTINGS, GROUP_SETTINGS, TOPIC_DEFAULTS, TOPIC_SETTINGS
 from penstock.errors import ErrorCode
-from penstock.metadata.config_changes import replace_broker_configs
+from penstock.metadata.changes import Commit
+from penstock.metadata.config_changes import replace_broker_configs, replace_group_configs
+from penstock.metadata.records import ConfigRecord, encode, group_config_key
 from penstock.wire.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -19,6 +21,7 @@ from penstock.wire.messages.k32_describe_configs import (
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
+DYNAMIC_GROUP = 8
 
 
 def describe(
@@ -163,6 +166,59 @@ def test_an_empty_name_describes_what_was_changed_for_all_brokers(desk: Desk) ->
     assert config.config_source == DYNAMIC_DEFAULT
 
 
+def set_for_group(desk: Desk, name: str, **configs: str) -> None:
+    texts = {key.replace("_", "."): value for key, value in configs.items()}
+    desk.change(lambda image: replace_group_configs(image, name, texts))
+
+
+@pytest.mark.parametrize("version", range(1, 5))
+def test_all_settings_of_a_group_are_described(desk: Desk, version: int) -> None:
+    set_for_group(desk, "a/b", consumer_session_timeout_ms="7000")
+    result = describe(desk, GROUP, "a/b", version=version)
+    assert (result.error_code, result.resource_type, result.resource_name) == (0, GROUP, "a/b")
+    found = {config.name: config for config in result.configs}
+    assert found.keys() == GROUP_SETTINGS.keys()
+    assert not any(config.read_only or config.is_sensitive for config in result.configs)
+    assert found["consumer.session.timeout.ms"].value == "7000"
+    assert found["consumer.session.timeout.ms"].config_source == DYNAMIC_GROUP
+
+
+def test_a_group_that_is_not_there_has_what_brokers_give_all_groups(
+    make_desk: Callable[..., Desk],
+) -> None:
+    desk = make_desk({"group.consumer.session.timeout.ms": "50000"})
+    set_for_group(desk, "other", consumer_session_timeout_ms="7000")
+    timeout = entry(desk, GROUP, "nobody", "consumer.session.timeout.ms", include_synonyms=True)
+    assert (timeout.value, timeout.config_source, timeout.config_type) == ("50000", STATIC, 3)
+    assert [(each.name, each.value, each.source) for each in timeout.synonyms] == [
+        ("group.consumer.session.timeout.ms", "50000", STATIC),
+        ("group.consumer.session.timeout.ms", "45000", DEFAULT),
+    ]
+    interval = entry(desk, GROUP, "nobody", "consumer.heartbeat.interval.ms")
+    assert (interval.value, interval.config_source) == ("0", DEFAULT)
+
+
+def test_what_is_described_is_what_holds_for_a_group(make_desk: Callable[..., Desk]) -> None:
+    """A value that is outside the broker's limits since these were changed does not hold."""
+    desk = make_desk({"group.consumer.max.heartbeat.interval.ms": "8000"})
+    configs = {"consumer.heartbeat.interval.ms": "9000", "consumer.session.timeout.ms": "7000"}
+    put = (group_config_key("readers"), encode(ConfigRecord(configs=configs)))
+    desk.change(lambda image: Commit(None, puts=[put]))
+    holds = desk.image.group_settings("readers")
+    shown = {config.name: config.value for config in describe(desk, GROUP, "readers").configs}
+    for name, setting in GROUP_SETTINGS.items():
+        assert shown[name] == setting.show(getattr(holds, setting.attribute))
+    assert (holds.consumer_heartbeat_interval_ms, holds.consumer_session_timeout_ms) == (0, 7000)
+
+
+@pytest.mark.parametrize("name", ["", "\N{SNOWMAN}" * 86])
+def test_a_group_without_a_name_or_with_too_long_a_name_has_no_settings(
+    desk: Desk, name: str
+) -> None:
+    result = describe(desk, GROUP, name)
+    assert (result.error_code, result.configs) == (ErrorCode.INVALID_REQUEST, [])
+
+
 @pytest.mark.parametrize("name", ["2", "one", "01"])
 def test_another_broker_is_to_be_asked_itself(desk: Desk, name: str) -> None:
     result = describe(desk, BROKER, name)
@@ -170,12 +226,12 @@ def test_another_broker_is_to_be_asked_itself(desk: Desk, name: str) -> None:
     assert not result.configs
 
 
-@pytest.mark.parametrize("kind", [BROKER_LOGGER, CLIENT_METRICS, GROUP, 99])
+@pytest.mark.parametrize("kind", [BROKER_LOGGER, CLIENT_METRICS, 99])
 def test_other_resources_have_no_settings(desk: Desk, kind: int) -> None:
     result = describe(desk, kind, "1")
     assert result.error_code == ErrorCode.INVALID_REQUEST
     assert result.error_message is not None
-    assert "topics and brokers do" in result.error_message
+    assert "topics, brokers and groups do" in result.error_message
 
 
 def test_one_unknown_resource_does_not_spoil_the_others(desk: Desk) -> None:

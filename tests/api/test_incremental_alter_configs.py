@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.api.desk import Desk
 
+from penstock.config import GroupConfig
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k44_incremental_alter_configs import (
     AlterableConfig,
@@ -10,7 +11,7 @@ from penstock.wire.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 
-TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
+TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 Step = tuple[str, int, str | None]
@@ -68,6 +69,52 @@ def test_broker_settings_are_changed_for_one_or_for_all(desk: Desk) -> None:
     assert general is not None
     assert own.record.configs == {"log.retention.ms": "5"}
     assert general.record.configs == {"log.cleanup.policy": "delete,compact"}
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_a_group_is_given_settings_before_it_is_there(desk: Desk, version: int) -> None:
+    timeout = resource(GROUP, "a/b", ("consumer.session.timeout.ms", SET, "7000"))
+    assert alter(desk, timeout, version=version) == [0]
+    interval = resource(GROUP, "a/b", ("consumer.heartbeat.interval.ms", SET, "1000"))
+    assert alter(desk, interval, version=version) == [0]
+    config = desk.image.group_settings("a/b")
+    assert config == GroupConfig(
+        consumer_session_timeout_ms=7000, consumer_heartbeat_interval_ms=1000
+    )
+    back = resource(GROUP, "a/b", ("consumer.session.timeout.ms", DELETE, None))
+    assert alter(desk, back, version=version) == [0]
+    assert desk.image.group_settings("a/b").consumer_session_timeout_ms == 45_000
+
+
+def test_wrong_settings_of_groups_are_refused_and_do_not_spoil_the_others(desk: Desk) -> None:
+    found = alter(
+        desk,
+        resource(GROUP, "", ("consumer.session.timeout.ms", SET, "7000")),
+        resource(GROUP, "low", ("consumer.session.timeout.ms", SET, "5999")),
+        resource(GROUP, "appended", ("consumer.session.timeout.ms", APPEND, "7000")),
+        resource(GROUP, "unknown", ("session.timeout.ms", SET, "7000")),
+        resource(GROUP, "good", ("consumer.session.timeout.ms", SET, "7000")),
+    )
+    assert found == [
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.NONE,
+    ]
+    assert list(desk.image.group_configs()) == ["good"]
+
+
+def test_groups_brokers_and_topics_of_one_request_are_one_commit(desk: Desk) -> None:
+    desk.create("orders")
+    desk.commits.clear()
+    changes = (
+        resource(GROUP, "readers", ("consumer.session.timeout.ms", SET, "7000")),
+        resource(BROKER, "", ("log.retention.ms", SET, "5")),
+        resource(TOPIC, "orders", ("retention.ms", SET, "5")),
+    )
+    assert alter(desk, *changes) == [0, 0, 0]
+    assert len(desk.commits) == 1
 
 
 def test_one_refused_resource_does_not_spoil_the_others(desk: Desk) -> None:

@@ -7,7 +7,15 @@ from tests.api.desk import Desk
 
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.records import BrokerRecord, broker_key, encode
+from penstock.metadata.features import GROUP_VERSION, INITIAL, SUPPORTED
+from penstock.metadata.records import (
+    FEATURES,
+    BrokerRecord,
+    FeaturesRecord,
+    broker_key,
+    encode,
+)
+from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
 from penstock.wire.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 FEATURE = "penstock.version"
@@ -34,7 +42,7 @@ def test_a_feature_is_upgraded(able: Desk, version: int) -> None:
     assert answer.error_code == ErrorCode.NONE
     expected = [(FEATURE, 0)] if version < 2 else []
     assert [(each.feature, each.error_code) for each in answer.results] == expected
-    assert able.image.finalized_features == {FEATURE: 3}
+    assert able.image.feature_level(FEATURE) == 3
     assert able.image.features_epoch == 1
 
 
@@ -42,7 +50,7 @@ def test_a_level_that_a_broker_does_not_support_is_refused(able: Desk) -> None:
     answer = update(able, 4)
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert "supports 1 to 3" in answer.error_message
-    assert able.image.finalized_features == {FEATURE: 1}
+    assert able.image.feature_level(FEATURE) == 1
 
 
 @pytest.mark.parametrize("kind", [SAFE_DOWNGRADE, UNSAFE_DOWNGRADE])
@@ -50,7 +58,7 @@ def test_a_downgrade_must_be_asked_for_as_such(able: Desk, kind: int) -> None:
     update(able, 3)
     assert update(able, 2).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert update(able, 2, upgrade_type=kind).error_code == ErrorCode.NONE
-    assert able.image.finalized_features == {FEATURE: 2}
+    assert able.image.feature_level(FEATURE) == 2
 
 
 def test_version_0_asks_for_a_downgrade_with_a_flag(able: Desk) -> None:
@@ -67,7 +75,7 @@ def test_all_updates_are_made_or_none(able: Desk) -> None:
     updates = [FeatureUpdateKey(FEATURE, 2), FeatureUpdateKey("unknown", 1)]
     answer = able.ask(UpdateFeaturesRequest(feature_updates=updates))
     assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
-    assert able.image.finalized_features == {FEATURE: 1}
+    assert able.image.feature_level(FEATURE) == 1
 
 
 def test_a_feature_that_comes_twice_is_refused(able: Desk) -> None:
@@ -79,4 +87,55 @@ def test_a_feature_that_comes_twice_is_refused(able: Desk) -> None:
 def test_validate_only_changes_nothing(able: Desk) -> None:
     assert update(able, 3, validate_only=True).error_code == ErrorCode.NONE
     assert update(able, 9, validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION
-    assert able.image.finalized_features == {FEATURE: 1}
+    assert able.image.feature_level(FEATURE) == 1
+
+
+@pytest.fixture
+def aged(desk: Desk) -> Desk:
+    """A cluster that was founded before there was group.version."""
+    record = FeaturesRecord(levels={FEATURE: 1}, epoch=0)
+    desk.change(lambda image: Commit(None, puts=[(FEATURES, encode(record))]))
+    return desk
+
+
+def raise_groups(desk: Desk) -> Any:
+    return desk.ask(UpdateFeaturesRequest(60_000, [FeatureUpdateKey(GROUP_VERSION, 1)]))
+
+
+def test_a_new_cluster_has_the_highest_level_of_everything(desk: Desk) -> None:
+    assert desk.image.finalized_features == INITIAL
+    assert desk.image.feature_level(GROUP_VERSION) == 1
+
+
+def test_a_feature_that_came_after_the_cluster_is_off_until_it_is_raised(aged: Desk) -> None:
+    aged.register(1)
+    assert aged.image.feature_level(GROUP_VERSION) == 0
+    assert raise_groups(aged).error_code == ErrorCode.NONE
+    assert aged.image.finalized_features == {FEATURE: 1, GROUP_VERSION: 1}
+    assert aged.image.features_epoch == 1
+
+
+def test_a_feature_is_not_raised_while_a_broker_of_an_older_release_is_there(aged: Desk) -> None:
+    older = BrokerRecord(node_id=2, host="broker.test", port=9092, features={FEATURE: (1, 1)})
+    aged.change(lambda image: Commit(None, puts=[(broker_key(2), encode(older))]))
+    answer = raise_groups(aged)
+    assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert "broker 2 does not know the feature group.version" in answer.error_message
+    assert aged.image.feature_level(GROUP_VERSION) == 0
+
+
+def test_the_level_of_groups_can_be_taken_back(desk: Desk) -> None:
+    wanted = FeatureUpdateKey(GROUP_VERSION, 0, upgrade_type=SAFE_DOWNGRADE)
+    answer = desk.ask(UpdateFeaturesRequest(60_000, [wanted]))
+    assert answer.error_code == ErrorCode.NONE
+    assert desk.image.feature_level(GROUP_VERSION) == 0
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_api_versions_lists_levels_that_every_client_can_read(aged: Desk, version: int) -> None:
+    """Highest levels of 0 must not be listed; in version 3 clients stumble over lowest ones too."""
+    answer = aged.ask(ApiVersionsRequest("test", "1"), version)
+    listed = {each.name: (each.min_version, each.max_version) for each in answer.supported_features}
+    assert listed == {FEATURE: SUPPORTED[FEATURE], GROUP_VERSION: (0 if version >= 4 else 1, 1)}
+    finalized = {each.name: each.max_version_level for each in answer.finalized_features}
+    assert finalized == {FEATURE: 1}

@@ -49,6 +49,12 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, said: str) -> None:
         config_file.read(write(tmp_path, text))
 
 
+def test_settings_that_do_not_go_together_are_told(tmp_path: Path) -> None:
+    text = '"group.min.session.timeout.ms" = 9000\n"group.max.session.timeout.ms" = 8000\n'
+    with pytest.raises(Unusable, match=r"9000 is more than group\.max\.session\.timeout\.ms"):
+        config_file.read(write(tmp_path, text))
+
+
 def test_a_missing_file_says_how_to_begin_one(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match=r"No such file.*penstock config sample"):
         config_file.read(tmp_path / "none.toml")

@@ -32,7 +32,7 @@ from penstock.metadata.config_changes import (
     replace_topic_configs,
 )
 from penstock.metadata.config_values import ConfigChange, Operation
-from penstock.metadata.features import SUPPORTED
+from penstock.metadata.features import INITIAL, SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.records import BrokerRecord, PartitionRecord, encode, partition_key
 from penstock.metadata.store import Entry, Event
@@ -454,20 +454,24 @@ def test_new_terms_are_fenced_by_the_brokers_epoch(cluster: Cluster) -> None:
 def wide_cluster() -> Cluster:
     cluster = Cluster()
     for number in (1, 2):
-        features = {"penstock.version": (1, 2), "group.version": (0, number)}
+        features = {**SUPPORTED, "penstock.version": (1, 2), "share.version": (0, number)}
         cluster.apply(register_broker(cluster.image, broker(number, features=features), "s"))
     return cluster
 
 
 def test_features_are_raised_lowered_and_taken_away() -> None:
     cluster = wide_cluster()
-    update = [FeatureUpdate("penstock.version", 2), FeatureUpdate("group.version", 1)]
+    update = [FeatureUpdate("penstock.version", 2), FeatureUpdate("share.version", 1)]
     cluster.apply(update_features(cluster.image, update))
-    assert cluster.image.finalized_features == {"penstock.version": 2, "group.version": 1}
+    assert cluster.image.finalized_features == {
+        **INITIAL,
+        "penstock.version": 2,
+        "share.version": 1,
+    }
     assert cluster.image.features_epoch == 1
-    update = [FeatureUpdate("group.version", 0, downgrade=True)]
+    update = [FeatureUpdate("share.version", 0, downgrade=True)]
     cluster.apply(update_features(cluster.image, update))
-    assert cluster.image.finalized_features == {"penstock.version": 2}
+    assert cluster.image.finalized_features == {**INITIAL, "penstock.version": 2}
     assert not update_features(cluster.image, [FeatureUpdate("penstock.version", 2)]).puts
 
 
@@ -475,10 +479,10 @@ def test_features_are_raised_lowered_and_taken_away() -> None:
     ("update", "problem"),
     [
         (FeatureUpdate("zebra", 1), "broker 1 does not know the feature zebra"),
-        (FeatureUpdate("group.version", 2), "broker 1 supports 0 to 1"),
+        (FeatureUpdate("share.version", 2), "broker 1 supports 0 to 1"),
         (FeatureUpdate("penstock.version", 0, downgrade=True), "supports 1 to 2"),
         (FeatureUpdate("penstock.version", 1), "must be asked for"),
-        (FeatureUpdate("group.version", 1, downgrade=True), "no downgrade"),
+        (FeatureUpdate("share.version", 1, downgrade=True), "no downgrade"),
     ],
 )
 def test_a_feature_update_that_cannot_be_is_refused(update: FeatureUpdate, problem: str) -> None:

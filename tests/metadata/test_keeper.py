@@ -14,7 +14,7 @@ from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.metadata.changes import Commit, create_topic, delete_topic
 from penstock.metadata.cluster import Changed
 from penstock.metadata.cluster_changes import allocate_producer_ids, register_broker
-from penstock.metadata.features import SUPPORTED
+from penstock.metadata.features import INITIAL, SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import BrokerRecord, ClusterRecord, encode
@@ -98,7 +98,7 @@ async def until(condition: Callable[[], object]) -> None:
 async def test_the_first_broker_founds_the_cluster_and_others_join_it(start: StartKeeper) -> None:
     first, second = await start("one"), await start("two")
     assert (first.image.cluster_id, second.image.cluster_id) == ("one", "one")
-    assert second.image.finalized_features == {"penstock.version": 1}
+    assert second.image.finalized_features == INITIAL
 
 
 async def test_brokers_that_start_together_agree_on_the_cluster(start: StartKeeper) -> None:
@@ -154,9 +154,10 @@ async def test_a_broker_that_was_overtaken_decides_again_on_what_is_there(
         return allocate_producer_ids(image, nonce=b"one")
 
     await other.change(allocating(b"other"))
+    overtaken_at = other.image.revision
     assert await one.change(decide) == range(1000, 2000)
     assert len(seen) <= 2
-    assert seen[-1] == other.image.revision
+    assert seen[-1] == overtaken_at
 
 
 async def test_changes_of_one_broker_are_carried_out_in_order(start: StartKeeper) -> None:

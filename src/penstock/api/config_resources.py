@@ -9,7 +9,7 @@ from penstock.errors import ErrorCode, Refused
 
 
 class ResourceType(IntEnum):
-    """Those that Kafka has; settings of topics and brokers are what we have."""
+    """Those that Kafka has; settings of topics, brokers and groups are what we have."""
 
     TOPIC = 2
     BROKER = 4
@@ -36,5 +36,5 @@ def without_settings(resource_type: int) -> Refused:
     return Refused(
         ErrorCode.INVALID_REQUEST,
         f"resources of type {known.get(resource_type, resource_type)} have no settings here; "
-        "topics and brokers do",
+        "topics, brokers and groups do",
     )

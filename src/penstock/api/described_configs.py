@@ -1,7 +1,8 @@
 """Settings as clients are shown them: what holds, and the layers that it comes from.
 
 A topic's setting is looked for in the topic, then in what was changed for this broker while it ran,
-then for all brokers, then in what the broker was started with, and last comes the default.
+then for all brokers, then in what the broker was started with, and last comes the default. With a
+group's it is the same.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from penstock.api.broker import Broker
 from penstock.config import BROKER_SETTINGS, TOPIC_DEFAULTS, TOPIC_SETTINGS
 from penstock.errors import Refused
-from penstock.metadata import topic_settings
+from penstock.metadata import group_settings, topic_settings
 from penstock.metadata.records import TopicRecord
 from penstock.settings import Setting
 
@@ -27,6 +28,7 @@ class Source(IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_GROUP = 8
 
 
 class ConfigType(IntEnum):
@@ -93,6 +95,20 @@ def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
             _layer(setting, Source.DEFAULT, setting.broker_name, _value(defaults, setting)),
         ]
         yield Described(name, setting, layers)
+
+
+def describe_group(broker: Broker, name: str) -> Iterator[Described]:
+    """Of any group, whether it is there or not."""
+    held = broker.image.group_config(name)
+    own = held.record.configs if held else {}
+    lower = _layers_of_this_broker(broker)
+    for setting in group_settings.limited(broker.image.config_layers()).values():
+        layers = [
+            *_found(setting, Source.DYNAMIC_GROUP, setting.name, own),
+            *_found_in(setting, setting.broker_name, lower),
+            _layer(setting, Source.DEFAULT, setting.broker_name, setting.show(setting.default)),
+        ]
+        yield Described(setting.name, setting, layers)
 
 
 def describe_broker(broker: Broker) -> Iterator[Described]:

@@ -31,6 +31,7 @@ from penstock.api.handlers.k44_incremental_alter_configs import (
 from penstock.api.handlers.k57_update_features import update_features
 from penstock.api.handlers.k60_describe_cluster import describe_cluster
 from penstock.api.handlers.k61_describe_producers import describe_producers
+from penstock.api.handlers.k74_list_config_resources import list_config_resources
 from penstock.api.handlers.k75_describe_topic_partitions import (
     describe_topic_partitions,
     describe_topic_partitions_failed,
@@ -69,6 +70,7 @@ ROWS = (
     answer(ApiKey.UPDATE_FEATURES, 0, 2, update_features),
     answer(ApiKey.DESCRIBE_CLUSTER, 0, 2, describe_cluster),
     answer(ApiKey.DESCRIBE_PRODUCERS, 0, 0, describe_producers),
+    answer(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, list_config_resources),
     answer(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
         0,

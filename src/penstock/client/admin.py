@@ -51,6 +51,7 @@ _SOURCES = {
     3: "cluster",
     4: "file",
     5: "default",
+    8: "group",
 }
 DEFAULT = "default"
 
@@ -58,7 +59,7 @@ DEFAULT = "default"
 class ConfigValue(NamedTuple):
     value: str | None
     source: str
-    """Where it was set: topic, broker, cluster, file, or default."""
+    """Where it was set: topic, broker, cluster, file, group, or default."""
     is_read_only: bool
 
 

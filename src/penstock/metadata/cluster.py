@@ -106,5 +106,7 @@ class Changed:
     brokers: set[int] = field(default_factory=set)
     """Registered, registered again, or gone."""
     broker_configs: bool = False
-    """So any topic may behave otherwise, and this broker too."""
+    """So any topic or group may behave otherwise, and this broker too."""
+    group_configs: set[str] = field(default_factory=set)
+    """Groups that got other settings of their own, by name; there may be no such groups yet."""
     features: bool = False

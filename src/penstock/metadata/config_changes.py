@@ -1,23 +1,37 @@
-"""Changes to the settings of topics, and to those of brokers that may change while they run."""
+"""Changes to settings of topics and groups, and to those of brokers that may change as they run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata import group_settings
 from penstock.metadata.changes import Commit, existing_topic, rewrite_topic
+from penstock.metadata.cluster import Held
 from penstock.metadata.config_values import (
     ConfigChange,
     broker_setting,
     changed,
     checked,
     checked_topic_configs,
+    group_setting,
     topic_setting,
 )
 from penstock.metadata.image import Image
-from penstock.metadata.records import ConfigRecord, TopicRecord, broker_config_key, encode
+from penstock.metadata.records import (
+    ConfigRecord,
+    TopicRecord,
+    broker_config_key,
+    encode,
+    group_config_key,
+)
 from penstock.settings import Setting
+
+GROUP_CONFIGS_MAX = 100_000
+"""Groups that can have settings, since anyone may give some to groups that will never be."""
 
 
 def replace_topic_configs(
@@ -60,6 +74,28 @@ def change_broker_configs(
     return _set_broker_configs(image, node_id, changed(before, changes, broker_setting, in_force))
 
 
+def replace_group_configs(
+    image: Image, name: str, configs: Mapping[str, str | None]
+) -> Commit[ConfigRecord]:
+    """The group need not be there."""
+    declared = group_settings.limited(image.config_layers())
+    return _set_group_configs(image, name, checked(configs, partial(group_setting, declared)))
+
+
+def change_group_configs(
+    image: Image, name: str, changes: Sequence[ConfigChange]
+) -> Commit[ConfigRecord]:
+    held = image.group_config(name)
+    declared = group_settings.limited(image.config_layers())
+
+    def in_force(setting: Setting) -> str:
+        return setting.show(getattr(image.group_settings(name), setting.attribute))
+
+    before = held.record.configs if held else {}
+    configs = changed(before, changes, partial(group_setting, declared), in_force)
+    return _set_group_configs(image, name, configs)
+
+
 def _set_topic_configs(
     image: Image, name: str, configs: dict[str, str], nonce: bytes
 ) -> Commit[TopicRecord]:
@@ -73,12 +109,33 @@ def _set_topic_configs(
 def _set_broker_configs(
     image: Image, node_id: int | None, configs: dict[str, str]
 ) -> Commit[ConfigRecord]:
-    """The key is never deleted, since it is compared: without settings it stays, empty."""
     held = image.broker_config(node_id)
+    return _set_configs(broker_config_key(node_id), held, configs)
+
+
+def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:
+    group_settings.check_name(name)
+    group_settings.check_together(configs, image.config_layers())
+    held = image.group_config(name)
+    if held is None:
+        if not configs:
+            return Commit(answer=ConfigRecord(configs={}))
+        if image.group_configs_count >= GROUP_CONFIGS_MAX:
+            raise Refused(
+                ErrorCode.POLICY_VIOLATION,
+                f"{GROUP_CONFIGS_MAX} groups have had settings of their own, and no more can: set "
+                "the broker's group.* settings, which hold for all groups",
+            )
+    return _set_configs(group_config_key(name), held, configs)
+
+
+def _set_configs(
+    key: str, held: Held[ConfigRecord] | None, configs: dict[str, str]
+) -> Commit[ConfigRecord]:
+    """The key is never deleted, since it is compared: without settings it stays, empty."""
     record = ConfigRecord(configs=configs)
     if held and held.record == record:
         return Commit(answer=record)
-    key = broker_config_key(node_id)
     return Commit(
         answer=record,
         checks=[(key, held.revision if held else 0)],

@@ -47,6 +47,13 @@ def broker_setting(name: str) -> Setting:
     return setting or TOPIC_DEFAULTS[name]
 
 
+def group_setting(declared: Mapping[str, Setting], name: str) -> Setting:
+    """One of those that groups have, as they are limited here (`group_settings.limited`)."""
+    if name not in declared:
+        raise Refused(ErrorCode.INVALID_CONFIG, unknown_setting(name, declared))
+    return declared[name]
+
+
 def checked_topic_configs(configs: Mapping[str, str | None]) -> dict[str, str]:
     return checked(configs, topic_setting)
 

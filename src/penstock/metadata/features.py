@@ -1,16 +1,23 @@
 """What a cluster as a whole can be told to do, or not to do yet, in levels.
 
 A feature is declared once there is something it switches on: ApiVersions must not list one whose
-highest level is 0. So `transaction.version`, `group.version` and `share.version` are not here with
-nothing behind them; they come with what they stand for.
+highest level is 0. So `transaction.version` and `share.version` are not here with nothing behind
+them; they come with what they stand for.
+
+A cluster that was founded before a feature was there works without it, which is level 0, until it
+is raised (UpdateFeatures). Where the lowest level is 0, it can be taken back as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-SUPPORTED: Mapping[str, tuple[int, int]] = {"penstock.version": (1, 1)}
+PENSTOCK_VERSION = "penstock.version"
+GROUP_VERSION = "group.version"
+"""From 1 on groups may use the consumer protocol (KIP-848)."""
+
+SUPPORTED: Mapping[str, tuple[int, int]] = {PENSTOCK_VERSION: (1, 1), GROUP_VERSION: (0, 1)}
 """By name: the lowest and the highest level that this release can work at."""
 
-INITIAL: Mapping[str, int] = {"penstock.version": 1}
+INITIAL: Mapping[str, int] = {name: highest for name, (_, highest) in SUPPORTED.items()}
 """What a new cluster starts with: the highest of everything."""

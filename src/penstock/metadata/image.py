@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from penstock.config import TopicConfig
-from penstock.metadata import topic_settings
+from penstock.config import GroupConfig, TopicConfig
+from penstock.metadata import group_settings, topic_settings
 from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic
 from penstock.metadata.records import (
     CATALOG,
@@ -29,6 +29,8 @@ from penstock.metadata.records import (
     broker_config_key,
     broker_key,
     decode,
+    group_config_key,
+    group_of_config_key,
     partition_key,
     topic_key,
 )
@@ -58,6 +60,9 @@ class Image:
         self._brokers: dict[int, Broker] = {}
         self._singles: dict[str, Held[Record]] = {}
         self._broker_configs: dict[str, Held[ConfigRecord]] = {}
+        self._group_configs: dict[str, Held[ConfigRecord]] = {}
+        self._group_settings: dict[str, GroupConfig] = {}
+        """By key, of groups that have some of their own; the empty key is for all others."""
         self._shapes: dict[bytes, PartitionRecord] = {}
         self._plain_configs: dict[bool, TopicConfig] = {}
         self._kinds: dict[str, Callable[[str, Entry | None, Changed], None]] = {
@@ -94,6 +99,10 @@ class Image:
         held = self.single(FeaturesRecord)
         return held.record.epoch if held else -1
 
+    def feature_level(self, name: str) -> int:
+        """0 for a feature that the cluster was never told to use."""
+        return self.finalized_features.get(name, 0)
+
     def topic(self, name: str) -> Topic | None:
         return self._topics.get(name)
 
@@ -128,6 +137,34 @@ class Image:
         """What was changed for one broker while running, or for all (None)."""
         return self._broker_configs.get(broker_config_key(node_id))
 
+    def group_config(self, name: str) -> Held[ConfigRecord] | None:
+        """The own settings of a group, which may not be there yet, or any more."""
+        return self._group_configs.get(group_config_key(name))
+
+    def group_configs(self) -> Mapping[str, Mapping[str, str]]:
+        """The groups that have settings of their own, by name, with these."""
+        return {
+            group_of_config_key(key): held.record.configs
+            for key, held in self._group_configs.items()
+            if held.record.configs
+        }
+
+    @property
+    def group_configs_count(self) -> int:
+        """Groups that have had settings of their own: the keys stay when these are taken back."""
+        return len(self._group_configs)
+
+    def group_settings(self, name: str) -> GroupConfig:
+        """What holds for a group: its own settings, this broker's, all brokers', the defaults."""
+        key = group_config_key(name)
+        held = self._group_configs.get(key)
+        if held is None:
+            key = ""
+        if key not in self._group_settings:
+            own = held.record.configs if held else {}
+            self._group_settings[key] = group_settings.effective(own, self.config_layers())
+        return self._group_settings[key]
+
     def config(self, topic: Topic) -> TopicConfig:
         """What holds for a topic: its own settings, this broker's, all brokers', the defaults."""
         if topic.config is None:
@@ -154,7 +191,7 @@ class Image:
         """Everything, as keys, records and revisions."""
         for key, single in self._singles.items():
             yield key, single.record, single.revision
-        for key, config in self._broker_configs.items():
+        for key, config in (*self._broker_configs.items(), *self._group_configs.items()):
             yield key, config.record, config.revision
         for number, broker in self._brokers.items():
             yield broker_key(number), broker.record, broker.epoch
@@ -212,13 +249,19 @@ class Image:
 
     def _on_config(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         key = f"/configs/{rest}"
-        changed.broker_configs = True
-        if entry is None:
-            self._broker_configs.pop(key, None)
-        else:
-            record = decode(ConfigRecord, key, entry.value)
-            self._broker_configs[key] = Held(record, entry.revision)
+        if rest.startswith("brokers/"):
+            changed.broker_configs = True
+            _hold(self._broker_configs, key, entry)
+            self._forget_settings()
+        elif rest.startswith("groups/"):
+            changed.group_configs.add(group_of_config_key(key))
+            _hold(self._group_configs, key, entry)
+            self._group_settings.pop(key, None)
+
+    def _forget_settings(self) -> None:
+        """Those in force, as the brokers' that they depend on have changed."""
         self._plain_configs.clear()
+        self._group_settings.clear()
         for topic in self._topics.values():
             topic.config = None
 
@@ -285,3 +328,10 @@ class Image:
 
 def _collision(name: str) -> str:
     return name.replace(".", "_")
+
+
+def _hold(configs: dict[str, Held[ConfigRecord]], key: str, entry: Entry | None) -> None:
+    if entry is None:
+        configs.pop(key, None)
+    else:
+        configs[key] = Held(decode(ConfigRecord, key, entry.value), entry.revision)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import ClassVar, TypeVar
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -83,7 +84,7 @@ class PartitionRecord(Record, frozen=True):
 
 
 class ConfigRecord(Record, frozen=True):
-    """Broker settings that were changed while running."""
+    """Settings of brokers that were changed while running, or the own settings of a group."""
 
     configs: dict[str, str]
 
@@ -145,3 +146,16 @@ def partition_key(topic_id: bytes, index: int) -> str:
 def broker_config_key(node_id: int | None) -> str:
     """None: what holds for all brokers."""
     return f"/configs/brokers/{'default' if node_id is None else node_id}"
+
+
+def group_config_key(name: str) -> str:
+    """Groups may be called anything, so their names are percent-encoded, as one part of a path.
+
+    So are all dots: ZooKeeper takes no part that is "." or "..".
+    """
+    return f"/configs/groups/{quote(name, safe='').replace('.', '%2E')}"
+
+
+def group_of_config_key(key: str) -> str:
+    """The name that a key was made from."""
+    return unquote(key.removeprefix("/configs/groups/"))

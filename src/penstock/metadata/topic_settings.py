@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.config import TOPIC_DEFAULTS, TOPIC_SETTINGS, TopicConfig
-from penstock.errors import Refused
-from penstock.settings import Setting
+from penstock.settings import lay
 
 _MIN_ISR = TOPIC_SETTINGS["min.insync.replicas"]
 
@@ -20,18 +19,6 @@ def effective(
     if replication_factor >= 3:
         values[_MIN_ISR.attribute] = 2  # with three replicas, one may fail and none be alone
     for layer in layers:
-        _lay(values, layer, TOPIC_DEFAULTS)
-    _lay(values, own, TOPIC_SETTINGS)
+        lay(values, layer, TOPIC_DEFAULTS)
+    lay(values, own, TOPIC_SETTINGS)
     return TopicConfig(**values)
-
-
-def _lay(values: dict[str, Any], texts: Mapping[str, str], declared: Mapping[str, Setting]) -> None:
-    """What we do not know, or would refuse today, another release has written: left out."""
-    for name, text in texts.items():
-        setting = declared.get(name)
-        if setting is None:
-            continue
-        try:
-            values[setting.attribute] = setting.parse(text)
-        except Refused:
-            continue

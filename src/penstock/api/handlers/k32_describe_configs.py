@@ -1,7 +1,8 @@
-"""DescribeConfigs: the settings of topics and brokers, and where each value comes from.
+"""DescribeConfigs: the settings of topics, brokers and groups, and where each value comes from.
 
 Version 1 brought the sources and the synonyms, 3 types and documentation. A broker is asked for its
-own settings, by its number; an empty name asks for what was changed for all brokers together.
+own settings, by its number; an empty name asks for what was changed for all brokers together. A
+group need not be there to be asked about.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from penstock.api.described_configs import (
     Described,
     describe_all_brokers,
     describe_broker,
+    describe_group,
     describe_topic,
 )
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata import group_settings
 from penstock.metadata.changes import existing_topic
 from penstock.wire.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -64,6 +67,9 @@ def _describe(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Des
             return describe_all_brokers(broker)
         case ResourceType.BROKER:
             return describe_broker(broker)
+        case ResourceType.GROUP:
+            group_settings.check_name(resource.resource_name)
+            return describe_group(broker, resource.resource_name)
     raise without_settings(resource.resource_type)
 
 

@@ -1,7 +1,8 @@
 """AlterConfigs: all settings of a topic or broker anew; what is not given falls to its default.
 
 Superseded by IncrementalAlterConfigs, and still sent by older tools. All resources of a request are
-one commit, but one that is refused does not hold up the others.
+one commit, but one that is refused does not hold up the others. As in Kafka, groups came too late
+for it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ def _replace(
             return replace_topic_configs(image, name, configs, nonce=nonce)
         case ResourceType.BROKER:
             return replace_broker_configs(image, broker_named(broker, name), configs)
+        case ResourceType.GROUP:
+            raise Refused(
+                ErrorCode.INVALID_REQUEST,
+                "settings of groups are changed with IncrementalAlterConfigs, not AlterConfigs",
+            )
     raise without_settings(resource.resource_type)
 
 

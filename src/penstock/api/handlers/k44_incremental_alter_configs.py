@@ -1,8 +1,8 @@
-"""IncrementalAlterConfigs: single settings of topics and brokers; what is not given stays.
+"""IncrementalAlterConfigs: single settings of topics, brokers, groups; what is not given stays.
 
 A setting can be set, deleted (so that it falls to its default), and, where it is a list, appended
 to or subtracted from. All resources of a request are one commit, but one that is refused does not
-hold up the others.
+hold up the others. A group need not be there to be given settings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from penstock.api.config_resources import ResourceType, broker_named, without_se
 from penstock.api.outcome import Outcome
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
-from penstock.metadata.config_changes import change_broker_configs, change_topic_configs
+from penstock.metadata.config_changes import (
+    change_broker_configs,
+    change_group_configs,
+    change_topic_configs,
+)
 from penstock.metadata.config_values import ConfigChange, Operation
 from penstock.metadata.image import Image
 from penstock.wire.messages.k44_incremental_alter_configs import (
@@ -58,6 +62,8 @@ def _change(
             return change_topic_configs(image, name, changes, nonce=nonce)
         case ResourceType.BROKER:
             return change_broker_configs(image, broker_named(broker, name), changes)
+        case ResourceType.GROUP:
+            return change_group_configs(image, name, changes)
     raise without_settings(resource.resource_type)
 
 

@@ -1,14 +1,12 @@
-"""Every setting: name, default, limits, doc. Parser, help, DescribeConfigs and docs read it."""
+"""The settings of topics. Most have a broker setting that gives their default."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.config.units import DAY_MS, FOREVER_MS, GIB, INT_MAX, MIB
 from penstock.settings import Setting, setting, settings_of
 
-DAY_MS = 86_400_000
-FOREVER_MS = 9_223_372_036_854_775_807
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")
 
 
@@ -192,7 +190,7 @@ class TopicConfig:
         "segment.bytes",
         GIB,
         at_least=1024,
-        at_most=2_147_483_647,
+        at_most=INT_MAX,
         broker_name="log.segment.bytes",
         doc="A new segment file is begun when the old one would grow past this.",
     )
@@ -200,7 +198,7 @@ class TopicConfig:
         "segment.index.bytes",
         10 * MIB,
         at_least=4,
-        at_most=2_147_483_647,
+        at_most=INT_MAX,
         broker_name="log.index.size.max.bytes",
         doc="A new segment is begun when an index would grow past this.",
     )
@@ -249,160 +247,6 @@ class TopicConfig:
         return self.record_validation == "full" or self.compacts
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerConfig:
-    """How one broker behaves, apart from the defaults it gives to topics."""
-
-    node_id: int = setting(
-        "node.id", 1, at_least=0, at_most=2_147_483_647, doc="This broker's number in the cluster."
-    )
-    listen: str = setting(
-        "listeners",
-        "127.0.0.1:9092",
-        doc="HOST:PORT to accept clients at. Port 0 takes any free port.",
-    )
-    advertise: str = setting(
-        "advertised.listeners",
-        "",
-        doc="HOST:PORT that clients are told to connect to; by default where the broker listens, "
-        "or the host's name where it listens everywhere.",
-    )
-    data_dir: str = setting(
-        "log.dir",
-        "penstock-data",
-        doc="The folder that holds logs and metadata; created if missing.",
-    )
-    store: str = setting(
-        "metadata.store",
-        "",
-        doc="Where cluster metadata is kept: sqlite:PATH (by default in the data folder).",
-    )
-    session_timeout_ms: int = setting(
-        "broker.session.timeout.ms",
-        10_000,
-        at_least=2000,
-        doc="How long the cluster waits for a broker that gives no sign of life.",
-    )
-    rack: str = setting("broker.rack", "", doc="Where the broker stands; replicas are kept apart.")
-    log_level: str = setting(
-        "log.level",
-        "info",
-        one_of=("debug", "info", "warning", "error"),
-        doc="What is logged to standard error.",
-    )
-    log_format: str = setting(
-        "log.format",
-        "text",
-        one_of=("text", "json"),
-        doc="Log lines as text, or a JSON object each.",
-    )
-    auto_create_topics: bool = setting(
-        "auto.create.topics.enable",
-        True,
-        doc="Whether a topic is created when a client asks for one that is not there.",
-    )
-    delete_topics: bool = setting("delete.topic.enable", True, doc="Whether topics can be deleted.")
-    num_partitions: int = setting(
-        "num.partitions",
-        1,
-        at_least=1,
-        at_most=100_000,
-        doc="Partitions of a topic that is created without saying how many.",
-    )
-    default_replication_factor: int = setting(
-        "default.replication.factor",
-        1,
-        at_least=1,
-        at_most=32_767,
-        doc="Replicas of a topic that is created without saying how many.",
-    )
-    max_request_bytes: int = setting(
-        "socket.request.max.bytes",
-        100 * MIB,
-        at_least=1024,
-        at_most=2_147_483_647,
-        doc="The largest request that is read; a connection that announces more is closed.",
-    )
-    queued_max_bytes: int = setting(
-        "queued.max.request.bytes",
-        256 * MIB,
-        at_least=-1,
-        doc="Memory that requests in flight may take on all connections together, half of it for "
-        "those larger than 4 MiB; at the limit, reading pauses. -1 sets no limit.",
-    )
-    request_receive_timeout_ms: int = setting(
-        "request.receive.timeout.ms",
-        30_000,
-        at_least=100,
-        doc="How long a request may take to arrive once its first bytes are there.",
-    )
-    max_connections: int = setting(
-        "max.connections", 100_000, at_least=1, doc="Connections that are kept at a time."
-    )
-    max_connections_per_ip: int = setting(
-        "max.connections.per.ip",
-        100_000,
-        at_least=1,
-        doc="Connections that are kept at a time from one address.",
-    )
-    connections_max_idle_ms: int = setting(
-        "connections.max.idle.ms",
-        600_000,
-        at_least=1000,
-        doc="A connection without a request for so long is closed.",
-    )
-    fetch_max_bytes: int = setting(
-        "fetch.max.bytes",
-        55 * MIB,
-        at_least=1024,
-        doc="The most that one fetch is answered with, whatever the client asks for.",
-    )
-    fetch_sessions: int = setting(
-        "max.incremental.fetch.session.cache.slots",
-        1000,
-        at_least=0,
-        doc="Incremental fetch sessions that are remembered at a time.",
-    )
-    producer_id_expiration_ms: int = setting(
-        "producer.id.expiration.ms",
-        DAY_MS,
-        at_least=1,
-        doc="How long an idempotent producer is remembered after its last write.",
-    )
-    retention_check_interval_ms: int = setting(
-        "log.retention.check.interval.ms",
-        300_000,
-        at_least=1,
-        doc="How often logs are looked at for segments to drop.",
-    )
-    cleaner_backoff_ms: int = setting(
-        "log.cleaner.backoff.ms",
-        15_000,
-        at_least=1,
-        doc="How often compacted logs are looked at for work.",
-    )
-    cleaner_dedupe_buffer_bytes: int = setting(
-        "log.cleaner.dedupe.buffer.size",
-        128 * MIB,
-        at_least=MIB,
-        doc="Memory that compaction may use to remember keys.",
-    )
-    checkpoint_interval_ms: int = setting(
-        "log.flush.offset.checkpoint.interval.ms",
-        60_000,
-        at_least=1,
-        doc="How often it is noted up to where the logs are synced, which bounds recovery.",
-    )
-    disk_free_min_bytes: int = setting(
-        "disk.free.min.bytes",
-        512 * MIB,
-        at_least=0,
-        dynamic=True,
-        doc="Writes are refused while the data folder's disk has less than this left.",
-    )
-
-
 TOPIC_SETTINGS: dict[str, Setting] = settings_of(TopicConfig)
-BROKER_SETTINGS: dict[str, Setting] = settings_of(BrokerConfig)
 TOPIC_DEFAULTS: dict[str, Setting] = {s.broker_name: s for s in TOPIC_SETTINGS.values()}
 """Broker settings that give topics their defaults, by the broker's name for them."""

@@ -1,0 +1,354 @@
+"""The settings of brokers, apart from the defaults that they give to topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from penstock.config.units import DAY_MS, INT_MAX, MIB, MINUTE_MS
+from penstock.errors import ErrorCode, Refused
+from penstock.settings import Setting, setting, settings_of
+
+
+def _some_assignor(assignors: tuple[str, ...]) -> str | None:
+    return None if assignors else "at least one of uniform, range is needed"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """How one broker behaves, apart from the defaults it gives to topics."""
+
+    node_id: int = setting(
+        "node.id", 1, at_least=0, at_most=INT_MAX, doc="This broker's number in the cluster."
+    )
+    listen: str = setting(
+        "listeners",
+        "127.0.0.1:9092",
+        doc="HOST:PORT to accept clients at. Port 0 takes any free port.",
+    )
+    advertise: str = setting(
+        "advertised.listeners",
+        "",
+        doc="HOST:PORT that clients are told to connect to; by default where the broker listens, "
+        "or the host's name where it listens everywhere.",
+    )
+    data_dir: str = setting(
+        "log.dir",
+        "penstock-data",
+        doc="The folder that holds logs and metadata; created if missing.",
+    )
+    store: str = setting(
+        "metadata.store",
+        "",
+        doc="Where cluster metadata is kept: sqlite:PATH (by default in the data folder).",
+    )
+    session_timeout_ms: int = setting(
+        "broker.session.timeout.ms",
+        10_000,
+        at_least=2000,
+        doc="How long the cluster waits for a broker that gives no sign of life.",
+    )
+    rack: str = setting("broker.rack", "", doc="Where the broker stands; replicas are kept apart.")
+    log_level: str = setting(
+        "log.level",
+        "info",
+        one_of=("debug", "info", "warning", "error"),
+        doc="What is logged to standard error.",
+    )
+    log_format: str = setting(
+        "log.format",
+        "text",
+        one_of=("text", "json"),
+        doc="Log lines as text, or a JSON object each.",
+    )
+    auto_create_topics: bool = setting(
+        "auto.create.topics.enable",
+        True,
+        doc="Whether a topic is created when a client asks for one that is not there.",
+    )
+    delete_topics: bool = setting("delete.topic.enable", True, doc="Whether topics can be deleted.")
+    num_partitions: int = setting(
+        "num.partitions",
+        1,
+        at_least=1,
+        at_most=100_000,
+        doc="Partitions of a topic that is created without saying how many.",
+    )
+    default_replication_factor: int = setting(
+        "default.replication.factor",
+        1,
+        at_least=1,
+        at_most=32_767,
+        doc="Replicas of a topic that is created without saying how many.",
+    )
+    max_request_bytes: int = setting(
+        "socket.request.max.bytes",
+        100 * MIB,
+        at_least=1024,
+        at_most=INT_MAX,
+        doc="The largest request that is read; a connection that announces more is closed.",
+    )
+    queued_max_bytes: int = setting(
+        "queued.max.request.bytes",
+        256 * MIB,
+        at_least=-1,
+        doc="Memory that requests in flight may take on all connections together, half of it for "
+        "those larger than 4 MiB; at the limit, reading pauses. -1 sets no limit.",
+    )
+    request_receive_timeout_ms: int = setting(
+        "request.receive.timeout.ms",
+        30_000,
+        at_least=100,
+        doc="How long a request may take to arrive once its first bytes are there.",
+    )
+    max_connections: int = setting(
+        "max.connections", 100_000, at_least=1, doc="Connections that are kept at a time."
+    )
+    max_connections_per_ip: int = setting(
+        "max.connections.per.ip",
+        100_000,
+        at_least=1,
+        doc="Connections that are kept at a time from one address.",
+    )
+    connections_max_idle_ms: int = setting(
+        "connections.max.idle.ms",
+        600_000,
+        at_least=1000,
+        doc="A connection without a request for so long is closed.",
+    )
+    fetch_max_bytes: int = setting(
+        "fetch.max.bytes",
+        55 * MIB,
+        at_least=1024,
+        doc="The most that one fetch is answered with, whatever the client asks for.",
+    )
+    fetch_sessions: int = setting(
+        "max.incremental.fetch.session.cache.slots",
+        1000,
+        at_least=0,
+        doc="Incremental fetch sessions that are remembered at a time.",
+    )
+    producer_id_expiration_ms: int = setting(
+        "producer.id.expiration.ms",
+        DAY_MS,
+        at_least=1,
+        doc="How long an idempotent producer is remembered after its last write.",
+    )
+    retention_check_interval_ms: int = setting(
+        "log.retention.check.interval.ms",
+        300_000,
+        at_least=1,
+        doc="How often logs are looked at for segments to drop.",
+    )
+    cleaner_backoff_ms: int = setting(
+        "log.cleaner.backoff.ms",
+        15_000,
+        at_least=1,
+        doc="How often compacted logs are looked at for work.",
+    )
+    cleaner_dedupe_buffer_bytes: int = setting(
+        "log.cleaner.dedupe.buffer.size",
+        128 * MIB,
+        at_least=MIB,
+        doc="Memory that compaction may use to remember keys.",
+    )
+    checkpoint_interval_ms: int = setting(
+        "log.flush.offset.checkpoint.interval.ms",
+        60_000,
+        at_least=1,
+        doc="How often it is noted up to where the logs are synced, which bounds recovery.",
+    )
+    disk_free_min_bytes: int = setting(
+        "disk.free.min.bytes",
+        512 * MIB,
+        at_least=0,
+        dynamic=True,
+        doc="Writes are refused while the data folder's disk has less than this left.",
+    )
+    group_initial_rebalance_delay_ms: int = setting(
+        "group.initial.rebalance.delay.ms",
+        250,
+        at_least=0,
+        at_most=INT_MAX,
+        doc="How long an empty group of the classic protocol waits for more members before it "
+        "shares out partitions for the first time.",
+    )
+    group_min_session_timeout_ms: int = setting(
+        "group.min.session.timeout.ms",
+        6000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The shortest session timeout that a member of a classic group may ask for.",
+    )
+    group_max_session_timeout_ms: int = setting(
+        "group.max.session.timeout.ms",
+        30 * MINUTE_MS,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The longest session timeout that a member of a classic group may ask for.",
+    )
+    group_max_size: int = setting(
+        "group.max.size",
+        100_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="Members that a classic group can have; more are refused.",
+    )
+    group_consumer_assignors: tuple[str, ...] = setting(
+        "group.consumer.assignors",
+        ("uniform", "range"),
+        one_of=("uniform", "range"),
+        check=_some_assignor,
+        doc="How the broker can share out partitions in groups of the consumer protocol. The first "
+        "is for groups whose members ask for none.",
+    )
+    group_consumer_session_timeout_ms: int = setting(
+        "group.consumer.session.timeout.ms",
+        45_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="A consumer that gives no sign of life for so long leaves its group (consumer "
+        "protocol). A group may have its own.",
+    )
+    group_consumer_min_session_timeout_ms: int = setting(
+        "group.consumer.min.session.timeout.ms",
+        6000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The shortest session timeout that a group of the consumer protocol may have.",
+    )
+    group_consumer_max_session_timeout_ms: int = setting(
+        "group.consumer.max.session.timeout.ms",
+        30 * MINUTE_MS,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The longest session timeout that a group of the consumer protocol may have.",
+    )
+    group_consumer_heartbeat_interval_ms: int = setting(
+        "group.consumer.heartbeat.interval.ms",
+        0,
+        at_least=0,
+        at_most=INT_MAX,
+        doc="How often consumers give a sign of life (consumer protocol); 0 goes by the size of "
+        "the group, so that small ones settle fast. A group may have its own.",
+    )
+    group_consumer_min_heartbeat_interval_ms: int = setting(
+        "group.consumer.min.heartbeat.interval.ms",
+        100,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The shortest heartbeat interval that a group of the consumer protocol may have.",
+    )
+    group_consumer_max_heartbeat_interval_ms: int = setting(
+        "group.consumer.max.heartbeat.interval.ms",
+        15_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The longest heartbeat interval that a group of the consumer protocol may have.",
+    )
+    group_consumer_max_size: int = setting(
+        "group.consumer.max.size",
+        100_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="Members that a group of the consumer protocol can have; more are refused.",
+    )
+    group_consumer_migration_policy: str = setting(
+        "group.consumer.migration.policy",
+        "bidirectional",
+        one_of=("bidirectional", "upgrade", "downgrade", "disabled"),
+        any_case=True,
+        doc="Which groups may change protocol while they run: upgrade is from classic to consumer, "
+        "downgrade the way back, bidirectional both.",
+    )
+    group_consumer_regex_refresh_interval_ms: int = setting(
+        "group.consumer.regex.refresh.interval.ms",
+        10 * MINUTE_MS,
+        at_least=10_000,
+        at_most=INT_MAX,
+        doc="How often the topics that a group's regular expressions match are looked up anew, "
+        "even if no topic has come or gone.",
+    )
+    offsets_retention_minutes: int = setting(
+        "offsets.retention.minutes",
+        10_080,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="How long committed offsets are kept once their group is empty.",
+    )
+    offsets_retention_check_interval_ms: int = setting(
+        "offsets.retention.check.interval.ms",
+        10 * MINUTE_MS,
+        at_least=1,
+        doc="How often groups are looked at for offsets to drop.",
+    )
+    offset_metadata_max_bytes: int = setting(
+        "offset.metadata.max.bytes",
+        4096,
+        at_least=0,
+        at_most=INT_MAX,
+        doc="The longest text that may be committed with an offset.",
+    )
+    offsets_topic_num_partitions: int = setting(
+        "offsets.topic.num.partitions",
+        50,
+        at_least=1,
+        at_most=100_000,
+        doc="Partitions of the topic that groups are kept in; not to be changed once it is there.",
+    )
+    offsets_topic_replication_factor: int = setting(
+        "offsets.topic.replication.factor",
+        3,
+        at_least=1,
+        at_most=32_767,
+        doc="Replicas of the topic that groups are kept in; at most as many as there are brokers "
+        "when it is created.",
+    )
+    offsets_topic_segment_bytes: int = setting(
+        "offsets.topic.segment.bytes",
+        100 * MIB,
+        at_least=1024,
+        at_most=INT_MAX,
+        doc="Size of the segments of the topic that groups are kept in; small ones are compacted "
+        "sooner, and load faster.",
+    )
+
+    def __post_init__(self) -> None:
+        for names in _ASCENDING:
+            _refuse_unless_ascending(self, names)
+        if self.group_consumer_heartbeat_interval_ms >= self.group_consumer_session_timeout_ms:
+            raise Refused(
+                ErrorCode.INVALID_CONFIG,
+                "group.consumer.heartbeat.interval.ms: must be less than "
+                "group.consumer.session.timeout.ms, or consumers would seem dead between two",
+            )
+
+
+BROKER_SETTINGS: dict[str, Setting] = settings_of(BrokerConfig)
+
+_ASCENDING = (
+    ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
+    (
+        "group.consumer.min.session.timeout.ms",
+        "group.consumer.session.timeout.ms",
+        "group.consumer.max.session.timeout.ms",
+    ),
+    (
+        "group.consumer.min.heartbeat.interval.ms",
+        "group.consumer.heartbeat.interval.ms",
+        "group.consumer.max.heartbeat.interval.ms",
+    ),
+)
+"""Settings of which each may be at most the next one."""
+
+
+def _refuse_unless_ascending(config: BrokerConfig, names: Sequence[str]) -> None:
+    """A setting of 0 is one that is left to the broker, and stands in nobody's way."""
+    values = {name: getattr(config, BROKER_SETTINGS[name].attribute) for name in names}
+    given = [(name, value) for name, value in values.items() if value]
+    for (lower, least), (higher, most) in pairwise(given):
+        if least > most:
+            raise Refused(
+                ErrorCode.INVALID_CONFIG, f"{lower}: {least} is more than {higher}, which is {most}"
+            )

@@ -33,6 +33,15 @@ class PinnedBroker:
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR"))
+        self._start()
+        return self
+
+    def restart(self) -> None:
+        """Stopped cleanly and started again on the same data, at another port."""
+        self._stop()
+        self._start()
+
+    def _start(self) -> None:
         command = [sys.executable, "-m", "penstock"]
         if self.profile:
             command = [sys.executable, "-m", "cProfile", "-o", str(self.profile), "-m", "penstock"]
@@ -49,7 +58,6 @@ class PinnedBroker:
         assert found, "the broker did not start"
         self.started_ms = 1000 * (time.perf_counter() - began)
         self.host, self.port = found[1], int(found[2])
-        return self
 
     def __exit__(
         self,
@@ -57,11 +65,14 @@ class PinnedBroker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stop()
+        self._folder.cleanup()
+
+    def _stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self._folder.cleanup()
 
     @contextmanager
     def client(self) -> Iterator[RawClient]:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import consuming, footprint, producing
+from bench import consuming, footprint, groups, producing
 from bench.measurement import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -21,6 +21,11 @@ MEASUREMENTS: dict[str, Measurement] = {
     "start": footprint.start,
     "memory": footprint.memory,
     "partitions": footprint.cost_by_partitions,
+    "settle_classic": groups.settle_classic,
+    "settle_new": groups.settle_new,
+    "commits": groups.commits,
+    "groups_at_rest": groups.groups_at_rest,
+    "groups_loading": groups.loading,
 }
 
 

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from penstock import config_file
 from penstock.api.table import APIS
+from penstock.coordination.group.classic import phases as classic
+from penstock.coordination.group.consumer import phases as consumer
 from penstock.wire.messages import APIS as DECLARED
+from tools.states import drawing
 
 DOCS = Path(__file__).parent.parent / "docs"
+STATES = DOCS / "states"
 
 COMPATIBILITY_HEAD = """# Compatibility
 
@@ -46,6 +50,9 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "compatibility.md": compatibility(),
         DOCS / "config.md": config_file.page(),
+        STATES / "classic-group.svg": drawing("A group, classic protocol", classic.MOVES),
+        STATES / "consumer-group.svg": drawing("A group, KIP-848", consumer.GROUP_MOVES),
+        STATES / "consumer-member.svg": drawing("A member, KIP-848", consumer.MEMBER_MOVES),
     }
 
 

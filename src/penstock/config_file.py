@@ -19,6 +19,7 @@ from penstock.config import (
     BrokerConfig,
 )
 from penstock.errors import Refused, Unusable
+from penstock.node.settings import check_place
 from penstock.settings import Setting, read_settings, unknown_setting
 
 KNOWN: dict[str, Setting] = {**BROKER_SETTINGS, **TOPIC_DEFAULTS}
@@ -74,8 +75,11 @@ def problems(texts: Mapping[str, str]) -> list[str]:
             continue
         try:
             KNOWN[name].parse(text)
+            check_place(name, text)
         except Refused as error:
             found.append(error.message.replace(KNOWN[name].name, name, 1))
+        except Unusable as error:
+            found.append(str(error))
     return found or _problems_together(texts)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.api.desk import Desk
+from tests.api.grouping import SETTINGS, Room
 
 from penstock.world.real_disk import RealDisk
 
@@ -35,3 +36,11 @@ def make_desk(disk: RealDisk, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 @pytest.fixture
 def desk(make_desk: Callable[..., Desk]) -> Desk:
     return make_desk()
+
+
+@pytest.fixture
+def room(make_desk: Callable[..., Desk]) -> Room:
+    """A broker that looks after groups, with a topic of two partitions."""
+    desk = make_desk(SETTINGS)
+    desk.create("orders", partitions=2)
+    return Room(desk)

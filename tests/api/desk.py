@@ -26,12 +26,14 @@ from penstock.metadata.image import Image
 from penstock.metadata.records import BrokerRecord, encode
 from penstock.metadata.store import Entry, Event
 from penstock.server.steps import carry_out, wait_on
+from penstock.server.syncer import Syncer
 from penstock.settings import read_settings
 from penstock.wire.batch import read_header
 from penstock.wire.batch_builder import build_batch
 from penstock.wire.codec import Message
 from penstock.wire.records import Record
 from penstock.world.ports import FileRange
+from penstock.world.real import RealClock
 from penstock.world.real_disk import RealDisk
 
 T = TypeVar("T")
@@ -70,8 +72,9 @@ class Desk:
             self.log_dir,
             disk,
             self.chance,
+            RealClock(),
             answered(),
-            in_steps=partial(carry_out, partial(wait_on, disk)),
+            in_steps=partial(carry_out, partial(wait_on, disk, syncer=Syncer(disk, print))),
         )
         self.broker.configured = texts
         self._revisions: dict[str, int] = {}

@@ -72,3 +72,12 @@ def test_a_compacted_topic_keeps_its_records(desk: Desk) -> None:
 def test_a_partition_that_is_not_there_is_refused(desk: Desk) -> None:
     desk.create("orders")
     assert delete(desk, 0, index=3).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_of_a_partition_that_comes_twice_the_last_offset_counts(desk: Desk) -> None:
+    desk.create("orders")
+    desk.append("orders", count=10)
+    asked = [DeleteRecordsPartition(0, 7), DeleteRecordsPartition(0, 3)]
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic("orders", asked)])
+    (topic,) = desk.ask(request).topics
+    assert [part.low_watermark for part in topic.partitions] == [3]

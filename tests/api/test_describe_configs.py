@@ -135,6 +135,20 @@ def test_only_the_keys_that_are_asked_for_are_described(desk: Desk) -> None:
     assert {config.name for config in found} == {"retention.ms", "segment.ms"}
 
 
+def test_a_topic_that_is_asked_for_twice_is_answered_once_with_all_that_was_asked(
+    desk: Desk,
+) -> None:
+    desk.create("orders")
+
+    def names(*asked: list[str] | None) -> set[str]:
+        resources = [DescribeConfigsResource(TOPIC, "orders", keys) for keys in asked]
+        (result,) = desk.ask(DescribeConfigsRequest(resources)).results
+        return {config.name for config in result.configs}
+
+    assert names(["retention.ms"], ["segment.ms"]) == {"retention.ms", "segment.ms"}
+    assert names(["retention.ms"], None) == names(None, ["retention.ms"]) == set(TOPIC_SETTINGS)
+
+
 def test_all_settings_of_this_broker_are_described(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk({"num.partitions": "3"})
     set_for_brokers(desk, None, disk_free_min_bytes="7")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from tests.raw_client import fetch_of, partition_of
 from penstock.api.outcome import Later, Resume
 from penstock.errors import ErrorCode
 from penstock.log.partition_log import PartitionLog
+from penstock.log.segment import Segment
+from penstock.metadata.changes import delete_topic
+from penstock.wire.batch import size_at
 from penstock.wire.messages.k01_fetch import (
     FetchPartition,
     FetchRequest,
@@ -178,6 +182,115 @@ async def test_cold_bytes_are_warmed_and_then_read_a_limited_number_of_times(
     answer = await news.ask_and_wait(fetch_of("news"), VERSION)
     assert partition_of(answer).records
     assert len(refused) < 30
+
+
+# What is wrong with one partition is no other's matter
+
+
+def two_topics(news: Desk) -> tuple[Desk, Path]:
+    """With small segments in one of them, after a restart; and that one's folder."""
+    news.create("small", segment_bytes="2000", index_interval_bytes="300")
+    for _ in range(40):
+        news.append("small", count=3)
+    news.append("news")
+    desk = news.restart()
+    return desk, Path(desk.log_dir.path) / "small-0"
+
+
+def fetch_both(desk: Desk, offset: int) -> tuple[PartitionData, PartitionData]:
+    request = fetch_of("news")
+    request.topics += fetch_of("small", offset).topics
+    first, second = desk.ask(request, VERSION).responses
+    return first.partitions[0], second.partitions[0]
+
+
+def test_an_index_that_is_gone_is_made_again_off_the_handlers_path(news: Desk) -> None:
+    desk, folder = two_topics(news)
+    index = min(folder.glob("*.index"))
+    index.unlink()
+    assert isinstance(outcome_of(desk, fetch_of("small", 4)), Resume)
+    fine, once_wrong = fetch_both(desk, 4)
+    assert (fine.error_code, once_wrong.error_code) == (0, 0)
+    assert fine.records
+    assert once_wrong.records
+    assert index.exists()
+    assert isinstance(outcome_of(desk, fetch_of("small", 5)), FetchResponse)
+
+
+def test_a_damaged_batch_is_refused_and_all_else_is_read(news: Desk) -> None:
+    desk, folder = two_topics(news)
+    segment = min(folder.glob("*.log"))
+    data = bytearray(segment.read_bytes())
+    size = size_at(data)
+    data[3 * size + 16] = 0x42  # the fourth batch, with records 9 to 11
+    segment.write_bytes(data)
+    min(folder.glob("*.index")).write_bytes(b"")
+    for offset, code in ((12, 0), (9, ErrorCode.KAFKA_STORAGE_ERROR), (8, 0)):
+        fine, damaged = fetch_both(desk, offset)
+        assert (fine.error_code, damaged.error_code) == (0, code)
+        assert fine.records
+        assert bool(damaged.records) == (not code)
+    assert isinstance(outcome_of(desk, fetch_of("small", 9)), FetchResponse)
+
+
+def test_while_somebody_goes_through_a_segment_others_are_asked_to_come_again(news: Desk) -> None:
+    desk, folder = two_topics(news)
+    min(folder.glob("*.index")).unlink()
+    desk.broker.leader("small", 0).log.segments[0].is_being_reindexed = True
+    fine, wrong = fetch_both(desk, 4)
+    assert (fine.error_code, wrong.error_code) == (0, ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def test_a_segment_that_cannot_be_gone_through_is_refused(
+    news: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, folder = two_topics(news)
+    min(folder.glob("*.index")).unlink()
+
+    def broken(*_: Any) -> Any:
+        raise OSError("the disk is broken")
+
+    monkeypatch.setattr(Segment, "write_indexes", broken)
+    fine, wrong = fetch_both(desk, 4)
+    assert (fine.error_code, wrong.error_code) == (0, ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def test_a_wait_that_is_woken_looks_only_at_what_has_moved(
+    news: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = fetch_of("news", max_wait_ms=1000, min_bytes=200)
+    request.topics[0].partitions += [
+        FetchPartition(index, fetch_offset=0, partition_max_bytes=10**6) for index in (1, 2)
+    ]
+    later = waiting(news, request)
+    read, looked_at = PartitionLog.read, list[str]()
+
+    def noted(log: PartitionLog, *args: Any, **more: Any) -> Any:
+        looked_at.append(log.folder[-1])
+        return read(log, *args, **more)
+
+    monkeypatch.setattr(PartitionLog, "read", noted)
+    news.append("news", 2)
+    assert later.answer(False) is None
+    news.append("news", 1)
+    assert later.answer(False) is None
+    news.append("news", 2)
+    answer = later.answer(False)
+    assert looked_at == ["2", "1", "2"]
+    assert isinstance(answer, FetchResponse)
+    found = [len(part.records or b"") for part in answer.responses[0].partitions]
+    assert found[0] == 0
+    assert found[2] == 2 * found[1] > 0
+
+
+def test_a_partition_that_is_deleted_ends_the_wait(news: Desk) -> None:
+    later = waiting(news, fetch_of("news", max_wait_ms=1000))
+    topic = news.image.topics["news"]
+    news.change(lambda image: delete_topic(image, "news", nonce=topic.id))
+    news.broker.remove_topic(topic)
+    answer = later.answer(False)
+    assert isinstance(answer, FetchResponse)
+    assert partition_of(answer).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_reader_with_another_history_is_told_where_it_diverges(news: Desk) -> None:

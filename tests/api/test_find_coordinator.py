@@ -5,6 +5,7 @@ from tests.api.desk import Desk
 
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
+from penstock.metadata.internal_topics import OFFSETS
 from penstock.metadata.records import broker_key
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 
@@ -34,6 +35,37 @@ def test_what_is_not_supported_is_refused_for_good(desk: Desk, kind: int) -> Non
     (new,) = desk.ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["key"])).coordinators
     assert (new.key, new.error_code, new.node_id) == ("key", ErrorCode.INVALID_REQUEST, -1)
     assert new.error_message == old.error_message
+
+
+def test_the_first_who_asks_has_the_offsets_topic_made(desk: Desk) -> None:
+    desk.ask(FindCoordinatorRequest(key="a"), 0)
+    topic = desk.image.topics[OFFSETS]
+    assert (topic.record.partitions, topic.record.replication_factor) == (50, 1)
+    desk.ask(FindCoordinatorRequest(coordinator_keys=["b"]))
+    assert len(desk.commits) == 1
+
+
+def test_a_name_that_no_group_can_have_is_refused_by_itself(desk: Desk) -> None:
+    answer = desk.ask(FindCoordinatorRequest(coordinator_keys=["a", "", "x" * 8001, "a"]))
+    invalid = ErrorCode.INVALID_GROUP_ID
+    assert [each.error_code for each in answer.coordinators] == [0, invalid, invalid]
+    assert desk.ask(FindCoordinatorRequest(key=""), 3).error_code == invalid
+
+
+def test_a_group_is_where_the_leader_of_its_partition_is(desk: Desk) -> None:
+    desk.register(2, host="other.test")
+    names = [f"group-{number}" for number in range(50)]
+    answer = desk.ask(FindCoordinatorRequest(coordinator_keys=names))
+    for each in answer.coordinators:
+        leader = desk.broker.groups.place(each.key)[1].leader
+        assert (each.node_id, each.host) == (leader, {1: "broker.test", 2: "other.test"}[leader])
+
+
+def test_a_group_whose_broker_is_away_is_to_be_asked_for_again(desk: Desk) -> None:
+    desk.ask(FindCoordinatorRequest(key="group"), 0)
+    desk.change(lambda image: Commit(None, deletes=[broker_key(1)]))
+    (found,) = desk.ask(FindCoordinatorRequest(coordinator_keys=["group"])).coordinators
+    assert (found.error_code, found.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
 
 
 def test_a_broker_that_is_not_registered_asks_clients_to_come_back(desk: Desk) -> None:

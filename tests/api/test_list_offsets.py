@@ -78,6 +78,34 @@ def test_the_record_with_the_largest_timestamp_is_found(orders: Desk) -> None:
     assert (found.offset, found.timestamp) == (14, NOW_MS + 1004)
 
 
+def test_what_is_not_committed_is_not_found_by_its_time(orders: Desk) -> None:
+    orders.append("orders", first_ms=NOW_MS + 5000)
+    orders.broker.leader("orders", 0).high_watermark = 15
+    found = ask(orders, MAX_TIMESTAMP)
+    assert (found.offset, found.timestamp) == (14, NOW_MS + 1004)
+    assert ask(orders, NOW_MS + 2000).offset == -1
+
+
+def test_a_partition_that_cannot_be_searched_keeps_no_other_from_it(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders.create("more")
+    orders.append("more")
+    search = PartitionLog.offset_for_timestamp
+
+    def broken(log: PartitionLog, timestamp: int, before: int) -> Any:
+        if "more" in log.folder:
+            raise OSError("the disk is broken")
+        return search(log, timestamp, before)
+
+    monkeypatch.setattr(PartitionLog, "offset_for_timestamp", broken)
+    request = wanting(NOW_MS)
+    request.topics.append(ListOffsetsTopic("more", request.topics[0].partitions))
+    good, bad = (topic.partitions[0] for topic in orders.ask(request).topics)
+    assert (good.error_code, good.offset) == (0, 0)
+    assert (bad.error_code, bad.offset) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+
+
 def test_nothing_is_tiered(orders: Desk) -> None:
     assert ask(orders, LATEST_TIERED).offset == -1
 

@@ -266,6 +266,16 @@ def test_short_and_long_way_append_the_same(make_desk: Callable[..., Desk]) -> N
     assert files[0] == files[1] != b""
 
 
+def test_a_batch_without_a_largest_timestamp_gets_what_its_records_say(news: Desk) -> None:
+    batch = changed(a_batch(b"a", b"b", at_ms=NOW_MS), max_timestamp=-1)
+    leader = news.broker.leader("news", 0)
+    assert short_way(news, batch) is None
+    (topic,) = news.ask(produce_of("news", batch, acks=1), 9).responses
+    assert topic.partition_responses[0].error_code == 0
+    assert leader.log.active is not None
+    assert leader.log.active.max_timestamp == NOW_MS
+
+
 @pytest.mark.parametrize(
     ("codec", "make"),
     [

@@ -35,6 +35,19 @@ def test_every_problem_is_told_at_once(offline: Penstock, path: Path) -> None:
     assert (told["ok"], len(told["problems"])) == (False, 3)
 
 
+def test_what_a_broker_would_not_start_with_is_told(offline: Penstock, path: Path) -> None:
+    path.write_text(
+        'listeners = "foo"\n"advertised.listeners" = "0.0.0.0:1"\n"metadata.store" = "etcd://x"\n'
+        '"node.id" = -1\n'
+    )
+    assert offline("config", "check", str(path)).stderr.splitlines() == [
+        f"{path}: listeners: 'foo' is not HOST:PORT",
+        f"{path}: advertised.listeners: '0.0.0.0:1' is no address that clients can connect to",
+        f"{path}: metadata.store: 'etcd://x' is not known; give sqlite:PATH",
+        f"{path}: node.id: -1 is less than 0",
+    ]
+
+
 def test_values_are_shown_with_where_they_come_from(offline: Penstock, path: Path) -> None:
     result = offline(
         "config", "show", "--config", str(path), "--set", "log.retention.ms=5", "--json"

@@ -23,6 +23,10 @@ def test_the_version_is_told(offline: Penstock) -> None:
         ("topic", "describe", "t"),
         ("produce", "t", "a"),
         ("consume", "t"),
+        ("group", "list"),
+        ("group", "describe", "g"),
+        ("group", "delete", "g", "--yes"),
+        ("group", "reset", "g", "--all-topics", "--to-latest"),
     ],
 )
 def test_without_a_broker_one_line_says_how_to_start_one(
@@ -56,6 +60,19 @@ def test_without_a_broker_one_line_says_how_to_start_one(
         (("produce", "t", "x", "--file", "f"), "not both"),
         (("produce", "t", "--key-separator", ""), "must not be empty"),
         (("consume", "t", "--from", "9" * 30), "is none of beginning, end"),
+        (("group", "reset", "g", "--all-topics"), "give one of --to-earliest, --to-latest"),
+        (("group", "reset", "g", "--to-latest"), "give either --topic or --all-topics"),
+        (
+            ("group", "reset", "g", "--all-topics", "--to-latest", "--shift-by", "0"),
+            "give one of --to-earliest",
+        ),
+        (("group", "reset", "g", "--topic", "t:x", "--to-latest"), "neither TOPIC nor TOPIC:0,2"),
+        (("group", "reset", "g", "--topic", "t:", "--to-latest"), "neither TOPIC nor TOPIC:0,2"),
+        (("group", "reset", "g", "--all-topics", "--by-duration", "soon"), "is no duration"),
+        (("group", "reset", "g", "--all-topics", "--to-timestamp", "soon"), "is no time"),
+        (("group", "config", "g", "--set", "a=1", "--unset", "a"), "either --set or --unset"),
+        (("group", "delete"), "Missing argument 'GROUPS...'"),
+        (("group", "delete", "g"), "give --yes"),
         (("serve", "--node-id", "one"), "node.id: 'one' is not a number"),
         (("serve", "--set", "log.levl=info"), "did you mean log.level?"),
     ],
@@ -82,7 +99,8 @@ HEAVY = ("rich", "msgspec", "asyncio", "socket", "penstock.client.cluster", "pen
 def test_the_start_of_the_command_line_imports_nothing_heavy() -> None:
     code = (
         "import sys, penstock.cli.main, penstock.cli.serve, penstock.cli.topic, "
-        f"penstock.cli.consume; print([name for name in {HEAVY!r} if name in sys.modules])"
+        "penstock.cli.consume, penstock.cli.group; "
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

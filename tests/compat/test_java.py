@@ -9,6 +9,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 
 HERE = Path(__file__).parent / "java"
+ASSIGNORS = "org.apache.kafka.clients.consumer"
 
 
 @pytest.fixture(scope="session")
@@ -19,12 +20,33 @@ def java_libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def check_runs(libraries: Path, program: str, *arguments: str) -> None:
+    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    command += ["-cp", f"{libraries}/*", str(HERE / program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "all well\n"
+
+
 @pytest.mark.timeout(300)
 def test_the_java_client_administrates_produces_and_consumes(
     broker: BrokerProcess, topic: str, java_libraries: Path
 ) -> None:
-    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    command += ["-cp", f"{java_libraries}/*", str(HERE / "Compat.java"), broker.address, topic]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "all well\n"
+    check_runs(java_libraries, "Compat.java", broker.address, topic)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        f"{ASSIGNORS}.RangeAssignor",
+        f"{ASSIGNORS}.RoundRobinAssignor",
+        f"{ASSIGNORS}.StickyAssignor",
+        f"{ASSIGNORS}.CooperativeStickyAssignor",
+        "consumer",
+    ],
+)
+def test_java_consumers_share_a_topic_as_they_come_and_go(
+    broker: BrokerProcess, topic: str, java_libraries: Path, kind: str
+) -> None:
+    check_runs(java_libraries, "Groups.java", broker.address, topic, kind)

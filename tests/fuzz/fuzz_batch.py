@@ -15,7 +15,7 @@ with atheris.instrument_imports(include=["penstock.wire"]):
     from penstock.wire import batch_builder
     from penstock.wire.batch import BatchHeader, check, seal
     from penstock.wire.compression import Codec, compress
-    from penstock.wire.records import Record, encode, spans
+    from penstock.wire.records import Cursor, Record, encode, spans
 
 LIMIT = 1 << 16
 
@@ -71,7 +71,7 @@ def open_all(batch: bytearray) -> None:
     found = batch_builder.read_records(batch, LIMIT)
     again = batch_builder.recompress(batch, (header.codec + 1) % 5, None, LIMIT)
     assert batch_builder.read_records(again, LIMIT) == found
-    places = spans(data, header.record_count)
+    places = spans(Cursor(data, header.record_count))
     rebuilt = batch_builder.rebuild(header, data, places[::2], delete_horizon_ms=1_000)
     kept = batch_builder.read_records(rebuilt, LIMIT)
     assert [each.key for each in kept] == [each.key for each in found[::2]]

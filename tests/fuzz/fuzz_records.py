@@ -55,7 +55,7 @@ def fuzz(data: bytes) -> None:
         found = SOURCE.walk(section, count)
     except Malformed:
         return
-    places = SOURCE.spans(section, count)
+    places = SOURCE.spans(SOURCE.Cursor(section, count))
     assert SOURCE.gather(section, places) == section
     assert SOURCE.walk(SOURCE.encode(found, 0, 0), count) == found
 

@@ -21,7 +21,7 @@ from tests.log.compacting import (
     write,
 )
 from tests.log.making import NOW_MS, TOPIC_ID, all_values, opened
-from tests.log.timing import newest, since
+from tests.log.timing import drop_expired, newest, since
 
 from penstock.log import compaction_plan
 from penstock.log.cleaning import KeyReader
@@ -236,9 +236,9 @@ def test_retention_is_not_held_up_by_a_segment_that_nothing_is_left_of(
     emptied: PartitionLog,
 ) -> None:
     emptied.config = replace(CONFIG, cleanup_policy=("compact", "delete"), retention_ms=1000)
-    emptied.drop_expired(NOW_MS + 900, emptied.end_offset)
+    drop_expired(emptied, NOW_MS + 900, emptied.end_offset)
     assert emptied.start_offset == 0
-    emptied.drop_expired(NOW_MS + 1005, emptied.end_offset)
+    drop_expired(emptied, NOW_MS + 1005, emptied.end_offset)
     assert emptied.start_offset == 17
 
 
@@ -287,7 +287,7 @@ def test_retention_still_drops_segments_of_a_compacted_log(log: PartitionLog) ->
     log.config = replace(CONFIG, cleanup_policy=("compact", "delete"), retention_ms=1000)
     filled(log)
     roll_and_compact(log)
-    log.drop_expired(NOW_MS + 1001, log.end_offset)
+    drop_expired(log, NOW_MS + 1001, log.end_offset)
     assert log.start_offset == 40
 
 

@@ -18,6 +18,7 @@ from tests.log.compacting import (
     write,
 )
 from tests.log.making import NOW_MS, TOPIC_ID, a_folder
+from tests.log.timing import drop_expired
 
 from penstock.log import compaction_plan
 from penstock.log.compaction import Compaction, Overtaken, Uncleanable
@@ -53,7 +54,7 @@ def test_a_log_that_is_changed_meanwhile_is_not_replaced(
         log.advance_start(log.end_offset)
     elif change == "retention":
         log.config = replace(CONFIG, cleanup_policy=("compact", "delete"), retention_ms=1000)
-        log.drop_expired(NOW_MS + 2000, log.end_offset)
+        drop_expired(log, NOW_MS + 2000, log.end_offset)
     else:
         log.start_over(100)
     expected = contents(log)

@@ -310,10 +310,89 @@ def test_a_partition_mark_of_a_newer_version_is_refused(disk: RealDisk, path: Pa
     put(orders(folder), b"a")
     folder.close()
     mark = path / "orders-0" / "partition.metadata"
-    assert mark.read_text() == "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
+    first_lines = "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n"  # all that Kafka reads
+    assert mark.read_text() == first_lines + "penstock_crc: d9c908eb"
     mark.write_text(mark.read_text().replace("version: 0", "version: 1"))
     with pytest.raises(Unusable, match="version 1"):
         orders(a_folder(disk, path))
+
+
+def is_left_out(disk: RealDisk, path: Path) -> bool:
+    """Whether a start refuses the partition, and leaves its folder where it is."""
+    folder = a_folder(disk, path)
+    with pytest.raises(Unusable, match=r"partition\.metadata"):
+        orders(folder)
+    folder.set_aside_unclaimed()
+    folder.abandon()
+    return (path / "orders-0").exists()
+
+
+def test_a_partition_mark_with_any_changed_byte_is_no_other_topics(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.abandon()
+    mark = path / "orders-0" / "partition.metadata"
+    whole = mark.read_bytes()
+    begins = whole.index(b"AAEC")
+    for position in range(begins, begins + 22):
+        changed = bytearray(whole)
+        changed[position] = ord("B") if changed[position] != ord("B") else ord("R")
+        mark.write_bytes(changed)
+        assert is_left_out(disk, path)
+    mark.write_bytes(whole)
+    assert all_values(recovered(disk, path)[1]) == [(0, b"a")]
+
+
+def test_a_partition_mark_that_was_cut_is_no_other_topics(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.abandon()
+    mark = path / "orders-0" / "partition.metadata"
+    whole = mark.read_bytes()
+    for size in range(1, whole.index(b"ODw") + 3):
+        mark.write_bytes(whole[:size])
+        assert is_left_out(disk, path)
+
+
+def test_another_topics_mark_where_the_checkpoint_says_ours_is_refused(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.close()
+    text = urlsafe_b64encode(OTHER_ID).rstrip(b"=").decode()
+    mark = path / "orders-0" / "partition.metadata"
+    mark.write_text(f"version: 0\ntopic_id: {text}\n")  # as Kafka writes it, without a checksum
+    assert is_left_out(disk, path)
+
+
+def test_what_a_deleted_topic_has_left_is_set_aside_with_a_line(
+    disk: RealDisk, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(2):
+        folder = a_folder(disk, path)
+        put(orders(folder), b"%d" % number)
+        folder.close()
+        folder = a_folder(disk, path)
+        orders(folder, topic_id=OTHER_ID)
+        folder.abandon()
+        assert "orders-0 was left by a topic that was deleted" in caplog.text
+    strays = sorted(each.name for each in path.glob("orders-0.*-stray"))
+    assert len(strays) == 2, "the second does not take the place of the first"
+
+
+def test_a_folder_that_nobody_asks_for_is_set_aside_whatever_its_mark_says(
+    disk: RealDisk, path: Path
+) -> None:
+    a_folder(disk, path).close()
+    for name, mark in (("cut-0", b"version: 0\ntopic_id: AAAA"), ("new-0", b"version: 9\n")):
+        (path / name).mkdir()
+        (path / name / "partition.metadata").write_bytes(mark)
+    (path / "folder-0" / "partition.metadata").mkdir(parents=True)
+    (path / "file-0").write_bytes(b"")
+    assert len(a_folder(disk, path).set_aside_unclaimed()) == 4
 
 
 @pytest.mark.parametrize("topic", ["../evil", "a/b", "", ".", "..", "a\0b", "x" * 250])

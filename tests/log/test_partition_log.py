@@ -152,6 +152,15 @@ def test_segments_roll_by_the_age_of_their_first_record(disk: RealDisk, folder: 
     assert [segment.base for segment in log.segments] == [0, 2]
 
 
+def test_segments_whose_records_have_no_time_roll_by_when_they_were_appended(
+    disk: RealDisk, folder: Path
+) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig(segment_ms=1000))
+    for after_ms in (0, 500, 1000, 1001, 1500, 2002):
+        put(log, b"x", at_ms=-1, now_ms=NOW_MS + after_ms)
+    assert [segment.base for segment in log.segments] == [0, 3, 5]
+
+
 def test_segments_roll_when_an_index_is_full(disk: RealDisk, folder: Path) -> None:
     config = TopicConfig(segment_index_bytes=120, index_interval_bytes=0)
     log = PartitionLog(disk, str(folder), TOPIC_ID, config)
@@ -169,21 +178,21 @@ def test_a_follower_takes_batches_as_they_are_and_offsets_may_skip(
     data = b"".join(batches_at(log, 0))
     follower = PartitionLog(disk, str(tmp_path / "follower-0"), TOPIC_ID, TopicConfig())
     cut_off = memoryview(bytearray(data + data[:30]))
-    assert follower.append_batches(cut_off) == 2
+    assert follower.append_batches(cut_off, NOW_MS) == 2
     gap = a_batch(b"later")
     batches.stamp(gap, batches.Offset(10), 2)
-    follower.append_batches(memoryview(gap))
+    follower.append_batches(memoryview(gap), NOW_MS)
     assert all_values(follower) == [(0, b"a"), (1, b"b"), (10, b"later")]
     assert follower.epochs.entries == [(1, 0), (2, 1)]
     with pytest.raises(Refused):
-        follower.append_batches(memoryview(gap))
+        follower.append_batches(memoryview(gap), NOW_MS)
 
 
 def test_a_follower_refuses_a_batch_that_was_damaged_on_the_way(log: PartitionLog) -> None:
     batch = a_batch(b"a")
     batch[-1] ^= 1
     with pytest.raises(Refused) as refused:
-        log.append_batches(memoryview(batch))
+        log.append_batches(memoryview(batch), NOW_MS)
     assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
     assert log.end_offset == 0
 

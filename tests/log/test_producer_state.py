@@ -20,7 +20,7 @@ from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log import producer_snapshot, producer_state
 from penstock.log.partition_log import PartitionLog
-from penstock.log.producer_state import ProducerStates
+from penstock.log.producer_state import NOT_KNOWN, ProducerStates
 from penstock.wire import batch as batches
 from penstock.world.real_disk import RealDisk
 
@@ -189,7 +189,7 @@ def test_a_follower_knows_its_leaders_producers(
         send(log, sequence, transactional=True)
     put_marker(log, 7, commit=False)
     follower = PartitionLog(disk, str(tmp_path / "follower-0"), TOPIC_ID, TopicConfig())
-    follower.append_batches(memoryview(b"".join(batches_at(log, 0))))
+    follower.append_batches(memoryview(b"".join(batches_at(log, 0))), NOW_MS)
     assert send(follower, 2, transactional=True) == (2, True)
     assert follower.aborted_between(0, 4) == log.aborted_between(0, 4)
 
@@ -211,14 +211,64 @@ def test_silent_producers_are_forgotten_unless_a_transaction_is_open(log: Partit
     assert send(log, 900) == (2, False)
 
 
+@pytest.mark.parametrize("at_ms", [NOW_MS - 1_000_000, 0])
+def test_producers_known_from_the_log_are_silent_from_the_first_look_at_them_on(
+    log: PartitionLog, disk: RealDisk, folder: Path, at_ms: int
+) -> None:
+    put(log, b"old", at_ms=at_ms, producer_id=7, producer_epoch=0, base_sequence=0)
+    again = opened(disk, str(folder))
+    again.roll()  # with a snapshot that does not know either
+    again.close()
+    for known in (again, opened(disk, str(folder), recovery_point=1)):
+        assert known.producers.expire(NOW_MS, 1000) == 0
+        assert known.producers.expire(NOW_MS + 999, 1000) == 0
+        assert known.producers.expire(NOW_MS + 1000, 1000) == 1
+
+
+def test_a_follower_goes_by_its_own_clock(
+    log: PartitionLog, disk: RealDisk, tmp_path: Path
+) -> None:
+    put(log, b"old", at_ms=NOW_MS - 5000, producer_id=7, producer_epoch=0, base_sequence=0)
+    follower = PartitionLog(disk, str(tmp_path / "copy-0"), TOPIC_ID, TopicConfig())
+    follower.append_batches(memoryview(b"".join(batches_at(log, 0))), NOW_MS)
+    assert follower.producers.expire(NOW_MS + 999, 1000) == 0
+    assert follower.producers.expire(NOW_MS + 1000, 1000) == 1
+
+
+def test_those_unheard_the_longest_are_forgotten_before_those_of_whom_it_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(producer_state, "PRODUCERS_REMEMBERED", 10)
+    states = ProducerStates()
+    for number in range(11):
+        batch = a_batch(b"x", producer_id=number, producer_epoch=0, base_sequence=0)
+        heard_ms = NOT_KNOWN if number < 5 else NOW_MS + number
+        states.note_batch(batches.read_header(batch), number, NOW_MS, heard_ms)
+    assert set(range(11)) - set(states.producers) == {5}
+
+
+def test_those_forgotten_for_one_that_is_undone_are_known_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(producer_state, "PRODUCERS_REMEMBERED", 10)
+    states = ProducerStates()
+    for number in range(11):
+        states.settle()
+        batch = a_batch(b"x", producer_id=number, producer_epoch=0, base_sequence=0)
+        states.note_batch(batches.read_header(batch), number, NOW_MS, NOW_MS + number)
+    assert 0 not in states.producers
+    states.undo(10)
+    assert set(states.producers) == set(range(10))
+
+
 def test_the_number_of_producers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(producer_state, "PRODUCERS_REMEMBERED", 20)
     states = ProducerStates()
     for number in range(100):
         batch = a_batch(b"v", producer_id=number, producer_epoch=0, base_sequence=0)
-        states.note_batch(batches.read_header(batch), number, NOW_MS + number)
-    assert len(states.producers) <= 20
-    assert 99 in states.producers
+        states.note_batch(batches.read_header(batch), number, NOW_MS, NOW_MS + number)
+        assert len(states.producers) <= 20
+        assert number in states.producers
 
 
 def test_a_snapshot_of_a_newer_version_is_refused() -> None:
@@ -233,7 +283,7 @@ def test_a_snapshot_has_kafkas_layout() -> None:
     batch = a_batch(
         b"v", b"w", producer_id=7, producer_epoch=2, base_sequence=4, transactional=True
     )
-    states.note_batch(batches.read_header(batch), 10, NOW_MS)
+    states.note_batch(batches.read_header(batch), 10, NOW_MS, NOW_MS)
     data = producer_snapshot.encode(states)
     expected = (
         (1).to_bytes(4, "big")

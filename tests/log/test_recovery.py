@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,15 @@ from tests.log.making import (
     put,
     put_marker,
     settle,
+    split,
 )
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.recovery import recover
+from penstock.log.window import Window
+from penstock.wire.batch_builder import read_records
 from penstock.world.real_disk import RealDisk
 
 FIRST = "00000000000000000000.log"
@@ -84,18 +88,166 @@ def test_a_tail_of_zeros_is_cut_off(log: PartitionLog, disk: RealDisk, folder: P
     assert all_values(opened(disk, str(folder))) == [(0, b"a")]
 
 
-def test_segments_after_a_torn_one_are_dropped(disk: RealDisk, folder: Path) -> None:
+def forty(disk: RealDisk, folder: Path) -> PartitionLog:
+    """A log of forty small batches in many segments."""
     log = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
     for number in range(40):
         put(log, b"%03d" % number * 20)
-    second = log.segments[1]
-    flip(Path(second.file.path), 200)
-    recovered = opened(disk, str(folder), SMALL_SEGMENTS)
-    assert recovered.end_offset < 40
-    assert [offset for offset, _ in all_values(recovered)] == list(range(recovered.end_offset))
-    assert not recovered.damage
-    put(recovered, b"next")
-    assert all_values(recovered)[-1][1] == b"next"
+    return log
+
+
+def damage_of(log: PartitionLog) -> list[tuple[int, int]]:
+    return [(stretch.first_offset, stretch.end_offset) for stretch in log.damage]
+
+
+def offsets_outside(log: PartitionLog) -> list[int]:
+    """Of all records that can be read, going on after each damaged stretch."""
+    found: list[int] = []
+    at = log.start_offset
+    for first, end in [*damage_of(log), (log.end_offset, log.end_offset)]:
+        if at < first:
+            found += [offset for offset, _ in all_values_below(log, at, first)]
+        at = end
+    return found
+
+
+def all_values_below(log: PartitionLog, at: int, end: int) -> list[tuple[int, bytes | None]]:
+    found: list[tuple[int, bytes | None]] = []
+    while at < end:
+        slice_ = log.read(at, 1 << 30, end)
+        assert slice_ is not None
+        data = slice_.range.file.read(slice_.range.position, slice_.range.length)
+        for batch in split(data):
+            found += [(each.offset, each.value) for each in read_records(batch, 1 << 20)]
+        at = slice_.next_offset
+    return found
+
+
+@pytest.mark.parametrize("where", [0, 200])
+def test_a_bad_batch_that_good_ones_follow_is_damage_also_past_the_recovery_point(
+    disk: RealDisk, folder: Path, where: int
+) -> None:
+    log = forty(disk, folder)
+    flip(Path(log.segments[1].file.path), where + 70)
+    again = opened(disk, str(folder), SMALL_SEGMENTS)
+    ((first, end),) = damage_of(again)
+    assert end == first + 1
+    assert again.end_offset == 40
+    assert offsets_outside(again) == [offset for offset in range(40) if offset != first]
+    assert put(again, b"next").base_offset == 40
+    settle(again)
+    assert damage_of(opened(disk, str(folder), SMALL_SEGMENTS, 41)) == [(first, end)]
+
+
+def test_a_segment_that_ends_badly_is_damaged_if_the_next_one_is_good(
+    disk: RealDisk, folder: Path
+) -> None:
+    log = forty(disk, folder)
+    path = Path(log.segments[1].file.path)
+    path.write_bytes(path.read_bytes()[:-20])
+    again = opened(disk, str(folder), SMALL_SEGMENTS)
+    third = log.segments[2].base
+    assert damage_of(again) == [(third - 1, third)]
+    assert offsets_outside(again) == [offset for offset in range(40) if offset != third - 1]
+
+
+def test_an_offset_that_belongs_to_the_next_segment_is_a_fault(
+    disk: RealDisk, folder: Path
+) -> None:
+    log = forty(disk, folder)
+    path, third = Path(log.segments[1].file.path), log.segments[2].base
+    flip(path, path.stat().st_size - len(a_batch(b"000" * 20)) + 6)
+    again = opened(disk, str(folder), SMALL_SEGMENTS)
+    assert damage_of(again) == [(third - 1, third)]
+    assert again.end_offset == 40
+
+
+def test_a_segment_without_a_good_batch_is_damaged_as_a_whole(disk: RealDisk, folder: Path) -> None:
+    log = forty(disk, folder)
+    path = Path(log.segments[1].file.path)
+    path.write_bytes(bytes(path.stat().st_size))
+    again = opened(disk, str(folder), SMALL_SEGMENTS)
+    assert damage_of(again) == [(log.segments[1].base, log.segments[2].base)]
+    assert again.end_offset == 40
+
+
+def test_garbage_after_all_batches_of_a_segment_is_cut_off(
+    disk: RealDisk, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = forty(disk, folder)
+    path = Path(log.segments[1].file.path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + bytes(100))
+    again = opened(disk, str(folder), SMALL_SEGMENTS)
+    assert (path.read_bytes(), again.damage) == (whole, [])
+    assert all_values(again) == all_values(log)
+    assert "100 bytes after offset" in caplog.text
+
+
+def test_segments_after_a_torn_one_that_hold_nothing_good_are_set_aside(
+    disk: RealDisk, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = forty(disk, folder)
+    torn, *later = (Path(segment.file.path) for segment in log.segments[-3:])
+    torn.write_bytes(torn.read_bytes()[:-20])
+    for path in later:
+        path.write_bytes(b"nothing good")
+    again = opened(disk, str(folder), SMALL_SEGMENTS)
+    end = log.segments[-2].base - 1
+    assert (again.end_offset, again.damage) == (end, [])
+    assert [offset for offset, _ in all_values(again)] == list(range(end))
+    assert [Path(f"{path}.torn").read_bytes() for path in later] == [b"nothing good"] * 2
+    assert caplog.text.count("was set aside") == 2
+    assert f"bytes after offset {end - 1} were no whole batch" in caplog.text
+    assert str(folder) in again.begin_sync().folders, "or a crash would bring the others back"
+    assert put(again, b"next").base_offset == end
+    assert all_values(opened(disk, str(folder), SMALL_SEGMENTS)) == all_values(again)
+
+
+def test_a_segment_that_lost_its_last_batches_whole_is_damaged(
+    disk: RealDisk, folder: Path
+) -> None:
+    for recovery_point in (0, 2):
+        log = forty(disk, folder / str(recovery_point))
+        first = Path(log.segments[0].file.path)
+        one = first.stat().st_size // log.segments[1].base
+        first.write_bytes(first.read_bytes()[: 3 * one])
+        again = opened(disk, log.folder, SMALL_SEGMENTS, recovery_point)
+        assert damage_of(again) == [(3, log.segments[1].base)]
+        assert offsets_outside(again) == [0, 1, 2, *range(log.segments[1].base, 40)]
+
+
+def test_records_made_to_look_like_batches_do_not_hold_up_a_recovery(
+    log: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    put(log, b"a")
+    size = len(a_batch(b"a"))
+    fakes = 20_000
+    fake = struct.pack(">qiib", 1, 17 * fakes, 0, 2)
+    with (folder / FIRST).open("ab") as file:
+        file.write(bytes(100) + fake * fakes + bytes(20 * fakes))
+    window = Window(disk.open(str(folder / FIRST)))
+    looked_at: list[int] = []
+
+    def look(position: int, least_offset: int) -> None:
+        looked_at.append(position)
+
+    window.good_batch = look  # type: ignore[method-assign, assignment]
+    assert list(window.next_good(size, 1))
+    assert len(looked_at) < 50
+    assert all_values(opened(disk, str(folder))) == [(0, b"a")]
+
+
+def test_a_gap_that_compaction_may_have_left_is_no_loss(disk: RealDisk, folder: Path) -> None:
+    config = TopicConfig(segment_bytes=1024, cleanup_policy=("compact",))
+    log = PartitionLog(disk, str(folder), TOPIC_ID, config)
+    while len(log.segments) < 3:
+        put(log, b"x" * 100)
+    first = folder / "00000000000000000000.log"
+    one = first.stat().st_size // log.segments[1].base
+    first.write_bytes(first.read_bytes()[: 3 * one])
+    again = opened(disk, str(folder), config, recovery_point=2)
+    assert again.end_offset == log.end_offset
 
 
 def test_recovery_run_twice_or_interrupted_comes_to_the_same_end(
@@ -104,7 +256,10 @@ def test_recovery_run_twice_or_interrupted_comes_to_the_same_end(
     log = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
     for number in range(60):
         put(log, b"%03d" % number * 20, producer_id=5, producer_epoch=0, base_sequence=number)
-    flip(Path(log.segments[-1].file.path), 100)
+    last = Path(log.segments[-1].file.path)
+    last.write_bytes(last.read_bytes()[:-20])
+    middle = Path(log.segments[-3].file.path)
+    flip(middle, middle.stat().st_size - 20)
     wanted = opened(disk, str(copied(folder, tmp_path / "wanted-0")), SMALL_SEGMENTS)
     for steps in range(12):
         copy = copied(folder, tmp_path / "copy-0")
@@ -114,7 +269,8 @@ def test_recovery_run_twice_or_interrupted_comes_to_the_same_end(
                 break
         for _ in range(2):
             again = opened(disk, str(copy), SMALL_SEGMENTS)
-            assert all_values(again) == all_values(wanted)
+            assert (again.end_offset, damage_of(again)) == (wanted.end_offset, damage_of(wanted))
+            assert offsets_outside(again) == offsets_outside(wanted)
             assert again.producers.producers[5].batches == wanted.producers.producers[5].batches
 
 
@@ -205,40 +361,6 @@ def test_synced_records_that_are_missing_at_the_end_are_damage_and_offsets_are_n
     again = opened(disk, str(folder), recovery_point=3)
     assert again.damage == recovered.damage
     assert [h.base_offset for h in headers_at(again, 3)] == [3]
-
-
-def test_lost_or_garbled_indexes_are_made_again(disk: RealDisk, folder: Path) -> None:
-    log = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
-    for number in range(40):
-        put(log, b"%03d" % number * 20)
-    log.close()
-    indexes = sorted(folder.glob("*.index")) + sorted(folder.glob("*.timeindex"))
-    indexes[0].unlink()
-    indexes[1].write_bytes(b"\xff" * 16)
-    indexes[2].write_bytes(b"abc")
-    indexes[-1].write_bytes(b"")
-    indexes[-2].unlink()
-    again = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
-    again.end_offset = again.written_end = 40
-    for offset in range(40):
-        assert headers_at(again, offset)[0].base_offset == offset
-    assert not again.damage
-
-
-def test_an_index_that_leads_to_the_wrong_batch_is_noticed(disk: RealDisk, folder: Path) -> None:
-    log = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
-    for number in range(40):
-        put(log, b"%03d" % number * 20)
-    log.close()
-    for index in folder.glob("*.index"):
-        data = bytearray(index.read_bytes())
-        for position in range(7, len(data), 8):
-            data[position] ^= 4  # not a boundary any more
-        index.write_bytes(data)
-    again = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
-    again.end_offset = again.written_end = 40
-    for offset in range(40):
-        assert headers_at(again, offset)[0].base_offset == offset
 
 
 def test_a_log_that_does_not_end_where_it_should_is_recovered_at_the_first_touch(

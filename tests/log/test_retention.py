@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.log.making import NOW_MS, TOPIC_ID, all_values, opened, put
+from tests.log.making import NOW_MS, TOPIC_ID, a_batch, all_values, opened, put
+from tests.log.timing import drop_expired, finished
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.log.steps import Sync, Wait
+from penstock.wire import batch as batches
 from penstock.world.real_disk import RealDisk
 
 FOREVER = TopicConfig(segment_bytes=1024, retention_ms=-1)
@@ -29,8 +33,8 @@ def test_segments_are_kept_until_their_newest_record_is_too_old(aged: PartitionL
     aged.config = replace(FOREVER, retention_ms=10_000)
     second = aged.segments[1].base
     newest_of_first = NOW_MS + (second - 1) * 1000
-    assert aged.drop_expired(newest_of_first + 10_000, 40) == []
-    files = aged.drop_expired(newest_of_first + 10_001, 40)
+    assert drop_expired(aged, newest_of_first + 10_000, 40) == []
+    files = drop_expired(aged, newest_of_first + 10_001, 40)
     assert aged.start_offset == second
     assert all(Path(path).exists() and path.endswith(".deleted") for path in files)
     assert {Path(path).suffixes[0] for path in files} == {".log", ".index", ".timeindex"}
@@ -42,7 +46,7 @@ def test_retention_by_time_also_works_after_a_start_that_has_loaded_no_index(
     aged.close()
     log = PartitionLog(disk, str(folder), TOPIC_ID, replace(FOREVER, retention_ms=10_000))
     log.end_offset = log.written_end = 40
-    log.drop_expired(NOW_MS + 30_000, 40)
+    drop_expired(log, NOW_MS + 30_000, 40)
     assert 10 < log.start_offset <= 20
     assert all_values(log)[0][0] == log.start_offset
 
@@ -51,30 +55,68 @@ def test_the_last_segment_goes_too_when_all_of_it_has_expired(
     aged: PartitionLog, disk: RealDisk, folder: Path
 ) -> None:
     aged.config = replace(FOREVER, retention_ms=10_000)
-    aged.drop_expired(NOW_MS + 1_000_000, 40)
+    drop_expired(aged, NOW_MS + 1_000_000, 40)
     assert (aged.start_offset, aged.end_offset, aged.size_bytes) == (40, 40, 0)
     assert opened(disk, str(folder), FOREVER).end_offset == 40
     assert put(aged, b"next").base_offset == 40
-    assert aged.drop_expired(NOW_MS - 1, 41) == []
+    assert drop_expired(aged, NOW_MS - 1, 41) == []
+
+
+def test_where_the_log_ends_is_synced_off_the_loop_before_all_of_it_goes(
+    aged: PartitionLog, folder: Path
+) -> None:
+    aged.config = replace(FOREVER, retention_ms=10_000)
+    waits: list[Wait] = []
+
+    def between(wait: Wait) -> None:
+        waits.append(wait)
+        assert not list(folder.glob("*.deleted"))
+        assert (folder / "00000000000000000040.log").exists()
+        put(aged, b"meanwhile", at_ms=NOW_MS + 1_000_000)
+
+    finished(aged, aged.expire(NOW_MS + 1_000_000, 40), between)
+    assert waits == [Sync((), [str(folder)])]
+    assert all_values(aged) == [(40, b"meanwhile")]
+
+
+def without_times(log: PartitionLog, *values: bytes) -> None:
+    batch = a_batch(*values, at_ms=-1)
+    log.append(batch, batches.read_header(batch), NOW_MS, 0)
+    log.write_out()
+
+
+def test_records_without_a_time_are_as_old_as_their_file(disk: RealDisk, folder: Path) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, replace(FOREVER, retention_ms=10_000))
+    for _ in range(20):
+        without_times(log, b"x" * 100)
+    for number in range(20):
+        put(log, b"x" * 100, at_ms=NOW_MS + number)
+    timeless = [path for path in sorted(folder.glob("*.log")) if int(path.stem) < 20]
+    assert len(timeless) > 1
+    for path in timeless:
+        os.utime(path, ns=(0, NOW_MS * 1_000_000))
+    assert drop_expired(log, NOW_MS + 10_000, 40) == []
+    drop_expired(log, NOW_MS + 11_000, 40)
+    assert log.start_offset == 40
 
 
 def test_segments_go_while_the_log_stays_at_least_as_large_as_asked(aged: PartitionLog) -> None:
     aged.config = replace(FOREVER, retention_bytes=3000)
     first = aged.segments[0].size
     total = aged.size_bytes
-    aged.drop_expired(NOW_MS, 40)
+    drop_expired(aged, NOW_MS, 40)
     assert 3000 <= aged.size_bytes < 3000 + first < total
 
 
 def test_nothing_above_the_high_watermark_is_dropped(aged: PartitionLog) -> None:
     aged.config = replace(FOREVER, retention_ms=1)
-    aged.drop_expired(NOW_MS + 1_000_000, 7)
+    drop_expired(aged, NOW_MS + 1_000_000, 7)
     assert 0 < aged.start_offset <= 7
 
 
 def test_a_compacted_topic_keeps_what_time_would_drop(aged: PartitionLog) -> None:
     aged.config = replace(FOREVER, cleanup_policy=("compact",), retention_ms=1, retention_bytes=0)
-    assert aged.drop_expired(NOW_MS + 1_000_000, 40) == []
+    assert drop_expired(aged, NOW_MS + 1_000_000, 40) == []
 
 
 def test_deleted_records_cannot_be_read_and_whole_segments_of_them_go(aged: PartitionLog) -> None:

@@ -131,6 +131,24 @@ def test_whatever_the_times_the_first_record_is_found(
         disk.close()
 
 
+@given(TIMES, st.data())
+def test_the_largest_timestamp_is_that_of_what_may_be_seen(
+    times: list[list[int]], data: st.DataObject
+) -> None:
+    disk = RealDisk()
+    with TemporaryDirectory() as folder:
+        log = PartitionLog(disk, f"{folder}/orders-0", TOPIC_ID, SMALL_SEGMENTS)
+        ends = [0]
+        for each in times:
+            put(log, *[b"x" * 30] * len(each), at_ms=each)
+            ends.append(log.end_offset)
+        flat = [(at, n, 0) for n, at in enumerate(at for each in times for at in each)]
+        for end in ends:
+            wanted = max(flat[:end], key=lambda each: (each[0], -each[1]), default=None)
+            assert finished(log, log.max_timestamp(end)) == wanted
+        disk.close()
+
+
 def test_a_long_search_has_many_steps(log: PartitionLog) -> None:
     """Equal times tell the index nothing, so all of these headers are looked at."""
     for _ in range(3000):
@@ -153,7 +171,7 @@ def test_segments_without_anything_so_new_are_passed_by_in_steps(
     steps: list[Wait] = []
     assert finished(log, log.offset_for_timestamp(149, 150), steps.append) == (149, 149, 0)
     assert steps.count(None) == 2
-    assert finished(log, log.max_timestamp(), steps.append) == (149, 149, 0)
+    assert finished(log, log.max_timestamp(150), steps.append) == (149, 149, 0)
 
 
 def bomb(log: PartitionLog, size: int) -> None:
@@ -257,7 +275,7 @@ def test_a_search_goes_on_in_compacted_segments(
     assert next(steps) is None
     roll_and_compact(log)
     assert finished(log, steps) == (1001, 57, 0)
-    between = log.max_timestamp()
+    between = log.max_timestamp(60)
     next(between)
     write(log, (b"k2", b"instead"), at_ms=1000)
     roll_and_compact(log)

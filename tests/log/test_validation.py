@@ -135,3 +135,24 @@ def test_a_missing_largest_timestamp_is_set_to_what_the_records_say() -> None:
     )
     assert header_of(checked).max_timestamp == NOW_MS + 5
     batches.check(checked)
+
+
+def test_a_batch_that_does_not_say_how_old_it_is_is_looked_into() -> None:
+    for at_ms in (NOW_MS, -1):
+        header = header_of(changed(a_batch(b"a", at_ms=at_ms), max_timestamp=-1))
+        assert is_heavy(header, DEFAULTS)
+        assert not is_heavy(header, TopicConfig(message_timestamp_type="LogAppendTime"))
+
+
+def test_records_that_have_no_time_pass_when_they_are_looked_into() -> None:
+    batch = a_batch(b"a", b"b", at_ms=-1)
+    assert look_inside(memoryview(batch), header_of(batch), DEFAULTS, NOW_MS) == batch
+
+
+def test_a_batch_that_is_too_large_once_it_is_compressed_as_the_topic_asks_is_refused() -> None:
+    batch = a_batch(bytes(20_000), codec=Codec.ZSTD)
+    config = TopicConfig(compression_type="uncompressed", max_message_bytes=10_000)
+    header = check_batch(memoryview(batch), config, NOW_MS)
+    with pytest.raises(Refused) as refused:
+        look_inside(memoryview(batch), header, config, NOW_MS)
+    assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE

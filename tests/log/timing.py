@@ -1,4 +1,4 @@
-"""Searches by time, without a loop."""
+"""What a log does in steps, without a loop."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tests.log.compacting import carry_out
+from tests.log.making import EVERYTHING, headers_at
 
 from penstock.log.partition_log import PartitionLog
+from penstock.log.reindexing import reindexed
 from penstock.log.steps import Steps, Wait
 from penstock.log.timestamps import TimedOffset
+from penstock.wire.batch import BatchHeader
 
 T = TypeVar("T")
 
@@ -33,4 +36,15 @@ def since(log: PartitionLog, timestamp: int, before: int) -> TimedOffset | None:
 
 
 def newest(log: PartitionLog) -> TimedOffset | None:
-    return finished(log, log.max_timestamp())
+    return finished(log, log.max_timestamp(log.end_offset))
+
+
+def drop_expired(log: PartitionLog, now_ms: int, committed: int) -> list[str]:
+    return finished(log, log.expire(now_ms, committed))
+
+
+def patient_headers(
+    log: PartitionLog, offset: int, max_bytes: int = EVERYTHING
+) -> list[BatchHeader]:
+    """What one read gives, after whatever has to be done for it."""
+    return finished(log, reindexed(log, lambda _: headers_at(log, offset, max_bytes)))

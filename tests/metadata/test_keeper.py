@@ -17,8 +17,9 @@ from penstock.metadata.cluster_changes import allocate_producer_ids, register_br
 from penstock.metadata.features import INITIAL, SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
+from penstock.metadata.merging import merge
 from penstock.metadata.records import BrokerRecord, ClusterRecord, encode
-from penstock.metadata.store import Conflict, SessionLost, Unavailable, Unknown
+from penstock.metadata.store import Conflict, NoRoom, SessionLost, Unavailable, Unknown
 from penstock.metadata.stores import sqlite_file
 from penstock.metadata.stores.sqlite import SqliteStore
 
@@ -39,6 +40,8 @@ class Unreliable:
         failure = self.failures.pop(0) if self.failures else ""
         if failure == "unavailable":
             raise Unavailable("away")
+        if failure == "no room":
+            raise NoRoom("the disk is full")
         if failure == "lost request":
             raise Unknown("no answer")
         if failure == "conflict":
@@ -79,6 +82,11 @@ def creating(name: str) -> Callable[[Image], Commit[Any]]:
     return lambda image: create_topic(
         image, name, topic_id=topic_id, now_ms=0, partitions=2, replication=1
     )
+
+
+def deleting(name: str) -> Callable[[Image], Commit[Any]]:
+    """As DeleteTopics does it."""
+    return lambda image: merge(image, {name: partial(delete_topic, name=name, nonce=b"1")})
 
 
 def fail(keeper: Keeper, *failures: str) -> None:
@@ -182,7 +190,7 @@ async def test_of_two_brokers_that_create_a_topic_one_is_told_that_it_exists(
 async def test_a_change_that_is_always_overtaken_is_given_up(start: StartKeeper) -> None:
     keeper = await start()
     fail(keeper, *["conflict"] * 20)
-    with pytest.raises(Refused, match="20 times") as caught:
+    with pytest.raises(Refused, match=r"20 times.*others changed the same metadata") as caught:
         await keeper.change(allocating(b"1"))
     assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
     assert await keeper.change(allocating(b"2")) == range(1000)
@@ -219,6 +227,41 @@ async def test_a_store_that_is_away_is_a_refusal_in_time(start: StartKeeper) -> 
     with pytest.raises(Refused, match="away") as caught:
         await keeper.change(allocating(b"1"))
     assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_a_store_that_never_says_what_became_of_a_commit_is_told_from_one_that_others_change(
+    start: StartKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.metadata.keeper.RETRY_MS", 0)
+    keeper = await start()
+    fail(keeper, *["lost request"] * 20)
+    with pytest.raises(Refused, match=r"20 times.*does not say.*no answer"):
+        await keeper.change(allocating(b"1"))
+
+
+async def test_a_change_that_makes_room_may_have_some_made_for_it(start: StartKeeper) -> None:
+    keeper = await start()
+    await register(keeper)
+    await keeper.change(creating("orders"))
+    asked: list[bool] = []
+
+    def make_room() -> bool:
+        asked.append(len(asked) == 0)
+        return asked[-1]
+
+    keeper.make_room = make_room
+    fail(keeper, "no room")
+    with pytest.raises(Refused, match="the disk is full"):
+        await keeper.change(creating("more"))
+    assert not asked
+    fail(keeper, "no room")
+    await keeper.change(deleting("orders"))
+    assert not keeper.image.topics
+    await keeper.change(creating("others"))
+    fail(keeper, "no room")
+    with pytest.raises(Refused, match="the disk is full"):
+        await keeper.change(deleting("others"))
+    assert asked == [True, False]
 
 
 async def test_registering_with_a_session_that_has_ended_fails(start: StartKeeper) -> None:

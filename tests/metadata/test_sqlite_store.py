@@ -8,16 +8,18 @@ import signal
 import sqlite3
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import penstock
 from penstock.errors import Unusable
-from penstock.metadata.store import Conflict, Events, Reset, Unavailable
-from penstock.metadata.stores import sqlite_file
+from penstock.metadata.store import Conflict, Events, NoRoom, Reset, Unavailable
+from penstock.metadata.stores import sqlite_file, sqlite_schema
 from penstock.metadata.stores.sqlite import SqliteStore
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(penstock.__file__).parents[1])}
@@ -196,6 +198,156 @@ async def test_leases_of_an_earlier_boot_are_over(path: str) -> None:
     store = await SqliteStore.open(path)
     assert await store.get("/brokers/1") is None
     await store.close()
+
+
+async def test_of_brokers_that_start_together_after_a_boot_none_ends_the_lease_of_another(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "boot_id", lambda: "before")
+    sqlite_file.SqliteFile(path, 1000).close()
+    monkeypatch.setattr(sqlite_file, "boot_id", lambda: "after")
+    faster: list[tuple[sqlite_file.SqliteFile, int]] = []
+
+    class Slower(sqlite_file.SqliteFile):
+        def _forget_earlier_boot(self) -> None:
+            monkeypatch.setattr(self, "_writing", partial(self._late, self._writing))
+            super()._forget_earlier_boot()
+
+        def _late(self, writing: Callable[[], Any]) -> Any:
+            """Another comes between the look at the boot and the lock."""
+            if not faster:
+                first = sqlite_file.SqliteFile(path, 1000)
+                faster.append((first, first.begin_session(9000)))
+            return writing()
+
+    second = Slower(path, 1000)
+    ((first, lease),) = faster
+    assert first.renew_session(lease)
+    first.close()
+    second.close()
+
+
+async def test_a_lease_that_an_unusable_file_cannot_renew_is_lost(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await SqliteStore.open(path)
+    session = await store.session(2000)
+
+    def damaged(number: int) -> bool:
+        raise Unusable("damaged")
+
+    monkeypatch.setattr(store._opened, "renew_session", damaged)
+    await session.wait_lost()
+    assert session.suspended
+    await session.close()
+    await store.close()
+
+
+# No room
+
+
+@pytest.fixture
+def file(path: str) -> Iterator[sqlite_file.SqliteFile]:
+    opened = sqlite_file.SqliteFile(path, 1000)
+    yield opened
+    opened.close()
+
+
+def fill(file: sqlite_file.SqliteFile) -> None:
+    """The file may not grow any more."""
+    pages = file._number("PRAGMA page_count")
+    file._db.execute(f"PRAGMA max_page_count={pages}")
+
+
+def ends_expired(file: sqlite_file.SqliteFile) -> bool:
+    """At the second look at the latest."""
+    return file.end_expired() or file.end_expired()
+
+
+async def test_a_commit_without_room_for_it_surely_was_not_written(
+    file: sqlite_file.SqliteFile,
+) -> None:
+    fill(file)
+    with pytest.raises(NoRoom, match="disk is full; free some space"):
+        file.commit([], [("/a", b"x" * 100_000)], [], None)
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+    assert sqlite_schema.surely_not_written(full)
+    assert file.get("/a") is None
+
+
+async def test_nobody_is_taken_for_dead_because_there_was_no_room(
+    file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.begin_session(2000)
+    now_ms = sqlite_schema.now_ms()
+    monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
+    fill(file)
+    now_ms += 5000
+    with pytest.raises(Unavailable):
+        file.commit([], [("/a", b"x" * 100_000)], [], None)
+    assert not ends_expired(file)
+    now_ms += 2000
+    assert ends_expired(file)
+
+
+async def test_nobody_is_taken_for_dead_because_our_own_commit_was_slow(
+    file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.begin_session(2000)
+    now_ms = sqlite_schema.now_ms()
+    monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
+    with file._writing():
+        now_ms += 5000
+    assert not ends_expired(file)
+    now_ms += 2000
+    assert ends_expired(file)
+
+
+async def test_a_conflict_does_not_put_off_the_end_of_leases(
+    file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.begin_session(2000)
+    now_ms = sqlite_schema.now_ms()
+    monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
+    now_ms += 5000
+    with pytest.raises(Conflict):
+        file.commit([("/a", 7)], [("/a", b"x")], [], None)
+    assert ends_expired(file)
+
+
+async def test_a_lease_is_ended_at_the_second_look_so_that_who_waited_for_the_lock_can_renew_it(
+    file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = file.begin_session(2000), file.begin_session(60_000)
+    now_ms = sqlite_schema.now_ms()
+    monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
+    for _ in range(3):
+        now_ms += 2001
+        assert not file.end_expired()
+        assert file.renew_session(short)
+        assert not file.end_expired()
+    now_ms += 2001
+    assert not file.end_expired()
+    assert file.end_expired()
+    assert not file.renew_session(short)
+    assert file.renew_session(long)
+
+
+async def test_what_is_written_again_and_again_takes_no_more_room(
+    file: sqlite_file.SqliteFile, path: str
+) -> None:
+    def used() -> int:
+        return sum(os.path.getsize(path + suffix) for suffix in ("", "-wal"))
+
+    lease = file.begin_session(2000)
+    for _ in range(2 * sqlite_file.WAL_PAGES):
+        file.renew_session(lease)
+    before = used()
+    assert before < 4096 * 4 * sqlite_file.WAL_PAGES
+    for _ in range(5 * sqlite_file.WAL_PAGES):
+        file.renew_session(lease)
+    assert used() == before
 
 
 async def test_a_watch_from_before_what_was_pruned_has_to_list_again(

@@ -156,6 +156,21 @@ async def test_a_reset_does_not_cut_short_what_is_under_way(house: House) -> Non
     assert house.broker.leader("news", 0).log.end_offset == 1
 
 
+async def test_segments_are_synced_once_they_are_full_even_if_nobody_waits_for_it(
+    house: House,
+) -> None:
+    house.desk.create("news", flush_on_acks_all="false", segment_bytes="1024")
+    connection = house.connect()
+    for _ in range(10):
+        await house.ask(connection, produce_of("news", a_batch(b"v" * 400)), 9)
+    await house.syncer.drain()
+    log = house.broker.leader("news", 0).log
+    house.desk.log_dir.checkpoint()
+    assert len(log.segments) == 5
+    assert log.recovery_point >= log.segments[-1].base
+    assert log.rolled == []
+
+
 async def test_closing_the_door_ends_every_connection_and_frees_everything(house: House) -> None:
     house.desk.create("news")
     connections = [house.connect() for _ in range(3)]

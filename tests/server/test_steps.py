@@ -9,6 +9,7 @@ from tests.server.house import FailingDisk
 
 from penstock.log.steps import Steps, Sync, Wait
 from penstock.server.steps import carry_out, wait_on
+from penstock.server.syncer import Syncer
 from penstock.world.ports import Cold
 
 
@@ -26,7 +27,10 @@ async def test_each_step_is_waited_for(tmp_path: Path) -> None:
         yield None
         return "result"
 
-    assert await carry_out(partial(wait_on, disk), steps()) == "result"
+    failures: list[Exception] = []
+    syncer = Syncer(disk, failures.append)
+    assert await carry_out(partial(wait_on, disk, syncer=syncer), steps()) == "result"
+    assert not failures
     disk.close()
 
 

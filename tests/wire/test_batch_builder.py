@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import ErrorCode, Malformed, Refused
+from penstock.wire import batch_builder
 from penstock.wire.batch import BatchHeader, check, read_header, seal, stamp_max_timestamp
 from penstock.wire.batch_builder import (
     Marker,
@@ -18,9 +19,10 @@ from penstock.wire.batch_builder import (
     rebuild,
     recompress,
     records_of,
+    sliced_spans,
 )
 from penstock.wire.compression import Codec
-from penstock.wire.records import Record, Span, encode, spans
+from penstock.wire.records import Cursor, Record, Span, encode, spans, verify
 
 LIMIT = 1 << 20
 NOW_MS = 1_760_000_000_000
@@ -40,7 +42,7 @@ def some(count: int, first: int = 0) -> list[Record]:
 def opened(batch: bytearray) -> tuple[BatchHeader, bytes, list[Span]]:
     header = check(batch)
     data = records_of(batch, LIMIT)
-    return header, data, spans(data, header.record_count)
+    return header, data, spans(Cursor(data, header.record_count))
 
 
 @pytest.mark.parametrize("codec", Codec)
@@ -281,3 +283,26 @@ def test_a_marker_of_a_later_version_may_say_more() -> None:
     record = Record(0, NOW_MS, b"\0\1\0\0more", b"\0\1\0\0\0\x0cmore")
     batch = build_batch([record], control=True, producer_id=1, producer_epoch=0)
     assert read_marker(batch) == Marker(1, 0, False, 12)
+
+
+@pytest.mark.parametrize("slice_", [1, 2, 3, 10, 4096])
+def test_records_are_gone_through_some_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, slice_: int
+) -> None:
+    """Compiled code does not let go of the interpreter, so it must come back now and then."""
+    asked: list[int] = []
+
+    def noted(cursor: Cursor, keyed: bool, most: int) -> int:
+        asked.append(most)
+        return verify(cursor, keyed, most)
+
+    monkeypatch.setattr(batch_builder, "RECORDS_A_SLICE", slice_)
+    monkeypatch.setattr(batch_builder, "verify", noted)
+    records = [Record(n, 1000 + n * 7 % 10, b"k%d" % n, b"v") for n in range(10)]
+    batch = build_batch(records)
+    assert check_records(batch, 10_000, keyed=True) == 1009
+    assert set(asked) == {slice_}
+    header, data = read_header(batch), records_of(batch, 10_000)
+    kept = [span for found in sliced_spans(data, 10) for span in found]
+    assert [span.key for span in kept] == [each.key for each in records]
+    assert read_records(rebuild(header, data, kept[::2]), 10_000) == records[::2]

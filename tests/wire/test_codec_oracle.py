@@ -22,6 +22,7 @@ from kio.static.constants import EntityType
 
 from penstock.errors import Malformed
 from penstock.wire.codec import Message
+from penstock.wire.definitions.notation import every_api
 from penstock.wire.messages import APIS, message_types
 
 INSTANCES = 5
@@ -33,6 +34,9 @@ KINDS: dict[str, PayloadEntityType] = {
     "response": EntityType.response,
 }
 DIRECTIONS = list(KINDS)
+OUR_TAGS_FROM = 10_000
+"""Tagged fields from here on are our own. kio does not know them; at their defaults, as in all that
+comes from kio, they are not sent."""
 
 both_ways = pytest.mark.parametrize(
     ("key", "direction"), [(key, direction) for key in APIS for direction in DIRECTIONS]
@@ -150,6 +154,31 @@ def test_every_version_is_one_that_kio_has() -> None:
     for api in APIS.values():
         versions = schema_name_map[api.module.partition("_")[2]]
         assert (api.min_version, api.max_version) == (min(versions), max(versions))
+
+
+def tags_of_kio(key: int) -> set[int]:
+    """All tags in any version of an API."""
+    module = APIS[key].module.partition("_")[2]
+    tags = set()
+    for version in schema_name_map[module].values():
+        for kind in KINDS.values():
+            path = version[kind].partition(":")[0]
+            for entity in vars(importlib.import_module(path)).values():
+                if dataclasses.is_dataclass(entity):
+                    tags |= {each.metadata.get("tag", -1) for each in dataclasses.fields(entity)}
+    return tags
+
+
+def test_tagged_fields_are_kafkas_or_in_the_range_of_our_own() -> None:
+    for api in every_api():
+        theirs = tags_of_kio(api.key)
+        declared = {
+            each.tag if each.tag is not None else -1
+            for struct in (*api.messages, *api.structs.values())
+            for each in struct.fields
+        }
+        assert max(theirs) < OUR_TAGS_FROM
+        assert {tag for tag in declared if tag < OUR_TAGS_FROM} <= theirs, api.name
 
 
 @both_ways

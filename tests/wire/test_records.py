@@ -86,6 +86,7 @@ def test_what_is_written_is_read_back(
     before = made(records, described, steps, base_offset)
     data = records.encode(before, base_offset, base_timestamp)
     assert records.walk(data, len(before), base_offset, base_timestamp) == before
+    assert records.pairs(data, len(before)) == [(each.key, each.value) for each in before]
 
 
 @settings(deadline=None, max_examples=100)
@@ -96,7 +97,7 @@ def test_gathered_spans_read_as_the_records_they_were(
     before = made(records, described, steps)
     section = records.encode(before, 0, 0)
     kept = sorted(data.draw(st.sets(st.sampled_from(range(len(before))))) if before else [])
-    places = records.spans(section, len(before))
+    places = records.spans(records.Cursor(section, len(before)))
     chosen = [places[i] for i in kept]
     expected = [before[i] for i in kept]
     assert records.walk(records.gather(section, chosen), len(kept)) == expected
@@ -144,7 +145,7 @@ def test_a_null_is_not_an_empty_field(records: Any) -> None:
 
 def test_a_span_covers_its_record_and_knows_key_and_tombstone(records: Any) -> None:
     first, second = one(*PLAIN), one(zigzag(9), zigzag(4), zigzag(1), b"q", NULL, NOTHING)
-    places = records.spans(first + second, 2)
+    places = records.spans(records.Cursor(first + second, 2))
     assert [(s.start, s.end) for s in places] == [
         (0, len(first)),
         (len(first), len(first) + len(second)),
@@ -174,9 +175,9 @@ def test_a_section_cut_anywhere_is_malformed(
         with pytest.raises(Malformed):
             records.walk(section[:end], len(before))
         with pytest.raises(Malformed):
-            records.spans(section[:end], len(before))
+            records.spans(records.Cursor(section[:end], len(before)))
         with pytest.raises(Malformed):
-            records.verify(section[:end], len(before))
+            records.verify(records.Cursor(section[:end], len(before)))
 
 
 HUGE = zigzag(2**31 - 1)
@@ -238,9 +239,11 @@ WRONG = {
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_bytes_are_malformed_and_the_text_says_how(records: Any, what: str) -> None:
     data, count, text = WRONG[what]
-    for look in (records.walk, records.spans, records.verify):
+    with pytest.raises(Malformed, match=text):
+        records.walk(data, count)
+    for look in (records.spans, records.verify):
         with pytest.raises(Malformed, match=text):
-            look(data, count)
+            look(records.Cursor(data, count))
 
 
 def test_bases_that_could_overflow_are_malformed(records: Any) -> None:
@@ -249,7 +252,7 @@ def test_bases_that_could_overflow_are_malformed(records: Any) -> None:
         with pytest.raises(Malformed):
             records.walk(data, 1, 0, base)
         with pytest.raises(Malformed):
-            records.gather(data, records.spans(data, 1), base)
+            records.gather(data, records.spans(records.Cursor(data, 1)), base)
     with pytest.raises(Malformed):
         records.walk(data, 1, 2**63 - 1)
 
@@ -257,7 +260,7 @@ def test_bases_that_could_overflow_are_malformed(records: Any) -> None:
 def test_a_shift_out_of_range_is_malformed(records: Any) -> None:
     data = one(zigzag(2**62 - 1), NOTHING, NULL, NULL, NOTHING)
     with pytest.raises(Malformed):
-        records.gather(data, records.spans(data, 1), 1)
+        records.gather(data, records.spans(records.Cursor(data, 1)), 1)
 
 
 def test_a_timestamp_out_of_range_is_not_written(records: Any) -> None:
@@ -267,27 +270,56 @@ def test_a_timestamp_out_of_range_is_not_written(records: Any) -> None:
 
 def test_producers_number_their_records_without_gaps(records: Any) -> None:
     dense = [records.Record(i, i * 5 % 37, b"k", b"v") for i in range(200)]
-    assert records.verify(records.encode(dense, 0, 0), 200) == 36
+    assert records.verify(records.Cursor(records.encode(dense, 0, 0), 200)) == 36
     with pytest.raises(Malformed, match="offset delta"):
-        records.verify(records.encode(dense[::2], 0, 0), 100)
+        records.verify(records.Cursor(records.encode(dense[::2], 0, 0), 100))
     with pytest.raises(Malformed, match="offset delta"):
-        records.verify(records.encode(dense[1:], 0, 0), 199)
+        records.verify(records.Cursor(records.encode(dense[1:], 0, 0), 199))
 
 
 def test_the_largest_timestamp_may_lie_before_the_base(records: Any) -> None:
     data = records.encode([records.Record(0, -70, None, None)], 0, 0)
-    assert records.verify(data, 1) == -70
+    assert records.verify(records.Cursor(data, 1)) == -70
 
 
 def test_a_keyed_topic_asks_for_keys(records: Any) -> None:
     data = records.encode([records.Record(0, 0, b"", b"v"), records.Record(1, 0, None, b"v")], 0, 0)
-    records.verify(data, 2)
+    records.verify(records.Cursor(data, 2))
     with pytest.raises(Malformed, match="no key"):
-        records.verify(data, 2, True)
+        records.verify(records.Cursor(data, 2), True)
 
 
 def test_no_record_in_no_bytes_is_whole(records: Any) -> None:
     assert records.walk(b"", 0) == []
-    assert records.spans(b"", 0) == []
+    assert records.spans(records.Cursor(b"", 0)) == []
     assert records.encode([], 0, 0) == b""
     assert records.gather(b"", []) == b""
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 10, 11, 1000])
+def test_records_that_are_gone_through_some_at_a_time_are_the_same(records: Any, most: int) -> None:
+    numbered = [records.Record(n, 50 - n * 7 % 10, b"k%d" % n, b"v") for n in range(10)]
+    data = records.encode(numbered, 0, 0)
+    cursor, largest, keys = records.Cursor(data, 10), [], []
+    while not cursor.is_done:
+        largest.append(records.verify(cursor, True, most))
+    assert max(largest) == 50
+    cursor = records.Cursor(data, 10)
+    while not cursor.is_done:
+        found = records.spans(cursor, most)
+        assert len(found) <= most
+        keys += [span.key for span in found]
+    assert keys == [each.key for each in numbered]
+
+
+def test_what_is_wrong_in_a_later_slice_is_found_too(records: Any) -> None:
+    numbered = [records.Record(n, 0, b"k" if n != 8 else None, b"v") for n in range(10)]
+    data = records.encode(numbered, 0, 0)
+    cursor = records.Cursor(data + b"x", 10)
+    records.verify(cursor, False, 10)
+    with pytest.raises(Malformed, match="1 bytes after"):
+        records.verify(cursor, False, 10)
+    cursor = records.Cursor(data, 10)
+    records.verify(cursor, True, 8)
+    with pytest.raises(Malformed, match="record 8 has no key"):
+        records.verify(cursor, True, 8)

@@ -202,6 +202,44 @@ async def test_what_was_removed_meanwhile_needs_no_sync(
     await disk.sync_all(files, [str(tmp_path / "gone")])
 
 
+async def test_what_is_removed_after_a_sync_of_many_files_gives_its_space_back(
+    disk: RealDisk, tmp_path: Path
+) -> None:
+    disk.make_folder(str(tmp_path / "topic-0"))
+    count = real_disk.SYNCFS_FROM_FILES + 5
+    files = [disk.open(str(tmp_path / "topic-0" / str(number))) for number in range(count)]
+    for file in files:
+        file.append([b"x"])
+    await disk.sync_all(files, [str(tmp_path / "topic-0")])
+    for file in files:
+        file.close()
+    disk.remove_folder(str(tmp_path / "topic-0"))
+    held = [os.readlink(entry) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    assert not [path for path in held if path.startswith(str(tmp_path))]
+
+
+async def test_a_folder_that_may_not_be_read_does_not_keep_files_from_being_synced(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "closed" / "data"
+    disk.make_folder(str(data / "topic-0"))
+    monkeypatch.setattr(os, "access", lambda path, mode: path != str(tmp_path / "closed"))
+    opened: list[str] = []
+    really = os.open
+
+    def noted(path: str, flags: int, mode: int = 0o777) -> int:
+        opened.append(path)
+        return really(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", noted)
+    count = real_disk.SYNCFS_FROM_FILES
+    files = [disk.open(str(data / "topic-0" / str(number))) for number in range(count)]
+    for file in files:
+        file.append([b"x"])
+    await disk.sync_all(files, [])
+    assert opened[-1] == str(data)
+
+
 async def test_without_syncfs_each_file_is_synced(
     disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,3 +301,10 @@ def test_a_file_that_nobody_knows_any_more_is_closed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
     disk.close()
+
+
+def test_a_file_says_when_it_was_last_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+    os.utime(path, ns=(1, 1_700_000_000_123_456_789))
+    assert RealDisk().modified_ms(str(path)) == 1_700_000_000_123

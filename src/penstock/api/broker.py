@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.errors import ErrorCode, Refused, Unusable
@@ -18,7 +19,7 @@ from penstock.log.steps import Steps
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.replication.leader import Leader
-from penstock.world.ports import Chance, Cold, Disk
+from penstock.world.ports import Chance, Clock, Cold, Disk
 
 lines = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ class Broker:
         log_dir: LogDir,
         disk: Disk,
         chance: Chance,
+        clock: Clock,
         answered: Sequence[Answered] = (),
         *,
         in_steps: InSteps,
@@ -63,6 +65,7 @@ class Broker:
         self.answered = answered
         self.in_steps = in_steps
         self.fetch_sessions = FetchSessions(config.fetch_sessions, chance)
+        self.groups = Coordinator(self, clock)
         self.disk_is_full = False
         self.configured: dict[str, str] = {}
         """What was set for this broker in file and command line, by name."""

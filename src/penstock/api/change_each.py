@@ -1,13 +1,19 @@
-"""Requests that change several things: each item stands for itself, and all cost one commit."""
+"""Requests that change several things: each item stands for itself, and they share a commit.
+
+Hundreds of them, that is: a commit is decided on and applied in one go, so more take several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from penstock.api.broker import Broker
 from penstock.api.outcome import Change, Outcome
+from penstock.api.slices import SLICE_ELEMENTS, in_slices
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.metadata.changes import Commit
 from penstock.metadata.image import Image
 from penstock.metadata.merging import merge
@@ -16,24 +22,85 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 R = TypeVar("R")
 
+Changes = dict[K, Callable[[Image], Commit[T]]]
+Answers = dict[K, T | Refused]
+
+COMMIT_ITEMS_MAX = 500
+
 
 def change_each(
     broker: Broker,
     items: Iterable[tuple[K, Callable[[Image], Commit[T]]]],
-    respond: Callable[[Mapping[K, T | Refused]], R],
+    respond: Callable[[Mapping[K, T | Refused]], Outcome[R]],
     *,
     validate_only: bool = False,
 ) -> Outcome[R]:
     """`respond` gets each item's answer, or why it was refused, in the order of the request.
 
+    Each must write something that no other change does, such as a nonce of its own: that is how it
+    is told whether a commit was made, should the store fall silent meanwhile.
     An item that comes twice is refused, since nobody can tell which of the two was meant.
     """
-    changes: dict[K, Callable[[Image], Commit[T]]] = {}
-    for key, change in items:
+
+    def carry_out(changes: Changes[K, T]) -> Outcome[R]:
+        if validate_only:
+            return in_slices(broker, _validated(broker, changes), respond)
+        return _committed(broker, iter(changes.items()), {}, respond)
+
+    return in_slices(broker, _gathered(items), carry_out)
+
+
+def _gathered(items: Iterable[tuple[K, Callable[[Image], Commit[T]]]]) -> Steps[Changes[K, T]]:
+    changes: Changes[K, T] = {}
+    for count, (key, change) in enumerate(items, 1):
         changes[key] = _refuse_repeated if key in changes else change
-    if validate_only:
-        return respond(merge(broker.image, changes).answer)
-    return Change(lambda image: merge(image, changes), respond)
+        if count % SLICE_ELEMENTS == 0:
+            yield None
+    return changes
+
+
+def _validated(broker: Broker, changes: Changes[K, T]) -> Steps[Answers[K, T]]:
+    answers: Answers[K, T] = {}
+    rest = iter(changes.items())
+    while batch := dict(islice(rest, COMMIT_ITEMS_MAX)):
+        answers.update(_without_frames(merge(broker.image, batch).answer))
+        if len(batch) == COMMIT_ITEMS_MAX:
+            yield None
+    return answers
+
+
+def _committed(
+    broker: Broker,
+    rest: Iterator[tuple[K, Callable[[Image], Commit[T]]]],
+    answers: Answers[K, T],
+    respond: Callable[[Mapping[K, T | Refused]], Outcome[R]],
+) -> Outcome[R]:
+    """One commit after the other, until nothing is left; those that write nothing wait for nothing,
+    so there is a pause between them."""
+    batch = dict(islice(rest, COMMIT_ITEMS_MAX))
+    if not batch:
+        return respond(answers)
+
+    def then(answered: Answers[K, T]) -> Outcome[R]:
+        answers.update(_without_frames(answered))
+        if len(batch) < COMMIT_ITEMS_MAX:
+            return respond(answers)
+        return in_slices(broker, _pause(), lambda _: _committed(broker, rest, answers, respond))
+
+    return Change(lambda image: merge(image, batch), then)
+
+
+def _without_frames(answers: Answers[K, T]) -> Answers[K, T]:
+    """What was refused keeps alive all that it was raised in, and the garbage collector would look
+    through that again and again."""
+    for answer in answers.values():
+        if isinstance(answer, Refused):
+            answer.__traceback__ = None
+    return answers
+
+
+def _pause() -> Steps[None]:
+    yield None
 
 
 def _refuse_repeated(image: Image) -> Commit[Any]:

@@ -10,7 +10,15 @@ from penstock.api.handlers.k00_produce import produce, produce_failed
 from penstock.api.handlers.k01_fetch import fetch
 from penstock.api.handlers.k02_list_offsets import list_offsets
 from penstock.api.handlers.k03_metadata import metadata
+from penstock.api.handlers.k08_offset_commit import offset_commit, offset_commit_failed
+from penstock.api.handlers.k09_offset_fetch import offset_fetch, offset_fetch_failed
 from penstock.api.handlers.k10_find_coordinator import find_coordinator, find_coordinator_failed
+from penstock.api.handlers.k11_join_group import join_group, join_group_failed
+from penstock.api.handlers.k12_heartbeat import heartbeat
+from penstock.api.handlers.k13_leave_group import leave_group
+from penstock.api.handlers.k14_sync_group import sync_group
+from penstock.api.handlers.k15_describe_groups import describe_groups, describe_groups_failed
+from penstock.api.handlers.k16_list_groups import list_groups
 from penstock.api.handlers.k18_api_versions import api_versions
 from penstock.api.handlers.k19_create_topics import create_topics, create_topics_failed
 from penstock.api.handlers.k20_delete_topics import delete_topics, delete_topics_failed
@@ -24,13 +32,20 @@ from penstock.api.handlers.k37_create_partitions import (
     create_partitions,
     create_partitions_failed,
 )
+from penstock.api.handlers.k42_delete_groups import delete_groups, delete_groups_failed
 from penstock.api.handlers.k44_incremental_alter_configs import (
     incremental_alter_configs,
     incremental_alter_configs_failed,
 )
+from penstock.api.handlers.k47_offset_delete import offset_delete
 from penstock.api.handlers.k57_update_features import update_features
 from penstock.api.handlers.k60_describe_cluster import describe_cluster
 from penstock.api.handlers.k61_describe_producers import describe_producers
+from penstock.api.handlers.k68_consumer_group_heartbeat import consumer_group_heartbeat
+from penstock.api.handlers.k69_consumer_group_describe import (
+    consumer_group_describe,
+    consumer_group_describe_failed,
+)
 from penstock.api.handlers.k74_list_config_resources import list_config_resources
 from penstock.api.handlers.k75_describe_topic_partitions import (
     describe_topic_partitions,
@@ -49,7 +64,15 @@ ROWS = (
     answer(ApiKey.FETCH, 4, 17, fetch),
     answer(ApiKey.LIST_OFFSETS, 1, 10, list_offsets),
     answer(ApiKey.METADATA, 0, 13, metadata),
+    answer(ApiKey.OFFSET_COMMIT, 2, 10, offset_commit, failed=offset_commit_failed),
+    answer(ApiKey.OFFSET_FETCH, 1, 10, offset_fetch, failed=offset_fetch_failed),
     answer(ApiKey.FIND_COORDINATOR, 0, 6, find_coordinator, failed=find_coordinator_failed),
+    answer(ApiKey.JOIN_GROUP, 0, 9, join_group, failed=join_group_failed),
+    answer(ApiKey.HEARTBEAT, 0, 4, heartbeat),
+    answer(ApiKey.LEAVE_GROUP, 0, 5, leave_group),
+    answer(ApiKey.SYNC_GROUP, 0, 5, sync_group),
+    answer(ApiKey.DESCRIBE_GROUPS, 0, 6, describe_groups, failed=describe_groups_failed),
+    answer(ApiKey.LIST_GROUPS, 0, 5, list_groups),
     answer(ApiKey.API_VERSIONS, 0, 4, api_versions),
     answer(ApiKey.CREATE_TOPICS, 2, 7, create_topics, failed=create_topics_failed),
     answer(ApiKey.DELETE_TOPICS, 1, 6, delete_topics, failed=delete_topics_failed),
@@ -60,6 +83,7 @@ ROWS = (
     answer(ApiKey.ALTER_CONFIGS, 0, 2, alter_configs, failed=alter_configs_failed),
     answer(ApiKey.DESCRIBE_LOG_DIRS, 1, 4, describe_log_dirs),
     answer(ApiKey.CREATE_PARTITIONS, 0, 3, create_partitions, failed=create_partitions_failed),
+    answer(ApiKey.DELETE_GROUPS, 0, 2, delete_groups, failed=delete_groups_failed),
     answer(
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
         0,
@@ -67,9 +91,18 @@ ROWS = (
         incremental_alter_configs,
         failed=incremental_alter_configs_failed,
     ),
+    answer(ApiKey.OFFSET_DELETE, 0, 0, offset_delete),
     answer(ApiKey.UPDATE_FEATURES, 0, 2, update_features),
     answer(ApiKey.DESCRIBE_CLUSTER, 0, 2, describe_cluster),
     answer(ApiKey.DESCRIBE_PRODUCERS, 0, 0, describe_producers),
+    answer(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, consumer_group_heartbeat),
+    answer(
+        ApiKey.CONSUMER_GROUP_DESCRIBE,
+        0,
+        1,
+        consumer_group_describe,
+        failed=consumer_group_describe_failed,
+    ),
     answer(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, list_config_resources),
     answer(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,

@@ -18,6 +18,7 @@ COMMANDS = {
     "topic": "penstock.cli.topic",
     "produce": "penstock.cli.produce",
     "consume": "penstock.cli.consume",
+    "group": "penstock.cli.group",
     "log": "penstock.cli.log",
     "config": "penstock.cli.config",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -68,9 +68,15 @@ set_option = click.option(
     help="A setting; may be given several times.",
 )
 
+unset_option = click.option("--unset", multiple=True, metavar="KEY", help="Back to the default.")
+
 
 def topic_argument(command: F) -> F:
     return click.argument("topic", shell_complete=complete_topic)(command)
+
+
+def group_argument(command: F) -> F:
+    return click.argument("group", shell_complete=complete_group)(command)
 
 
 def connect(bootstrap: str, timeout_s: float) -> WireClient:
@@ -100,10 +106,33 @@ def confirm(question: str, yes: bool) -> None:
         raise click.ClickException("nothing was done")
 
 
+def changed_settings(settings: dict[str, str], unset: tuple[str, ...]) -> dict[str, str | None]:
+    """What --set and --unset ask for: None for what is to be taken back."""
+    if twice := set(unset) & set(settings):
+        raise click.UsageError(f"{', '.join(sorted(twice))}: either --set or --unset")
+    return {**settings, **dict.fromkeys(unset)}
+
+
 def complete_topic(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Names of topics for the shell; none if no broker answers at once."""
+    """Names of topics for the shell."""
+    return _complete(ctx, incomplete, lambda client: client.metadata().topics)
+
+
+def complete_group(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of groups for the shell."""
+    from penstock.client.group_listing import list_groups  # noqa: PLC0415
+
+    return _complete(ctx, incomplete, lambda client: (each.name for each in list_groups(client)))
+
+
+def _complete(
+    ctx: click.Context, incomplete: str, names: Callable[[WireClient], Iterable[str]]
+) -> list[CompletionItem]:
+    """None if no broker answers at once."""
     from click.shell_completion import CompletionItem  # noqa: PLC0415
 
     from penstock.client.errors import ClientError  # noqa: PLC0415
@@ -111,7 +140,7 @@ def complete_topic(
     bootstrap = ctx.params.get("bootstrap") or DEFAULT_BOOTSTRAP
     try:
         with connect(bootstrap, _COMPLETION_S) as client:
-            names = sorted(client.metadata().topics)
+            known = sorted(names(client))
     except ClientError:
         return []
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]

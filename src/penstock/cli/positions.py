@@ -44,18 +44,26 @@ class PositionType(click.ParamType[Position]):
             if number >= FIRST_TIMESTAMP_MS:
                 return Position(timestamp_ms=number)
             return Position(offset=number)
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
+        time_ms = parse_time(value)
+        if time_ms is None:
             self.fail(
                 f"{value!r} is none of beginning, end, an offset, a time in ms since 1970, "
                 "a time such as 2026-07-01T12:00:00Z",
                 param,
                 ctx,
             )
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return Position(timestamp_ms=max(0, round(moment.timestamp() * 1000)))
+        return Position(timestamp_ms=time_ms)
+
+
+def parse_time(text: str) -> int | None:
+    """ISO 8601 as ms since 1970, in UTC unless it says otherwise; None if it is no such thing."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0, round(moment.timestamp() * 1000))
 
 
 def locate(

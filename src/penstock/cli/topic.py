@@ -5,15 +5,17 @@ from __future__ import annotations
 import click
 
 from penstock.cli.options import (
+    changed_settings,
     cluster_options,
     confirm,
     connect,
     json_option,
     set_option,
     topic_argument,
+    unset_option,
     yes_option,
 )
-from penstock.cli.output import counted, emit_json, emit_table
+from penstock.cli.output import changes_text, counted, emit_json, emit_table
 from penstock.cli.positions import END, Position, PositionType
 from penstock.cli.topic_describe import describe
 
@@ -96,7 +98,7 @@ def list_topics(internal: bool, as_json: bool, bootstrap: str, timeout_s: float)
     "--partitions", type=click.IntRange(1, PARTITIONS_MAX), help="How many there shall be in all."
 )
 @set_option
-@click.option("--unset", multiple=True, metavar="KEY", help="Back to the default.")
+@unset_option
 @json_option
 @cluster_options
 def alter(
@@ -111,9 +113,7 @@ def alter(
     """Change the number of partitions or the settings of TOPIC."""
     from penstock.client.admin import add_partitions, alter_topic  # noqa: PLC0415
 
-    if twice := set(unset) & set(settings):
-        raise click.UsageError(f"{', '.join(sorted(twice))}: either --set or --unset")
-    changes: dict[str, str | None] = {**settings, **dict.fromkeys(unset)}
+    changes = changed_settings(settings, unset)
     if not changes and partitions is None:
         raise click.UsageError("nothing to change: give --partitions, --set or --unset")
     with connect(bootstrap, timeout_s) as client:
@@ -121,9 +121,7 @@ def alter(
             alter_topic(client, topic, changes)
         if partitions is not None:
             add_partitions(client, topic, partitions)
-    done = [
-        f"{key}={value}" if value is not None else f"{key} unset" for key, value in changes.items()
-    ]
+    done = changes_text(changes)
     done += [counted(partitions, "partition")] if partitions is not None else []
     if as_json:
         emit_json({"topic": topic, "partitions": partitions, "set": settings, "unset": unset})

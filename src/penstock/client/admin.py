@@ -1,4 +1,4 @@
-"""Changes and questions about topics, their settings, and the cluster."""
+"""Changes and questions about topics, the cluster, and the settings of both and of groups."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from penstock.wire.messages.k60_describe_cluster import (
 BY_DEFAULT = -1
 """As a number of partitions or replicas: as many as the broker is set to."""
 
-_TOPIC, _BROKER = 2, 4
+_TOPIC, _BROKER, _GROUP = 2, 4, 32
 _SET, _DELETE = 0, 1
 _SOURCES = {
     1: "topic",
@@ -122,28 +122,38 @@ def add_partitions(client: WireClient, name: str, count: int) -> None:
 
 def alter_topic(client: WireClient, name: str, configs: Mapping[str, str | None]) -> None:
     """Sets what has a value, takes back what has None; all of it or nothing."""
+    _alter(client, f"topic {name}", _TOPIC, name, configs)
+
+
+def alter_group(client: WireClient, name: str, configs: Mapping[str, str | None]) -> None:
+    """The same for a group, which need not be there yet."""
+    _alter(client, f"group {name}", _GROUP, name, configs)
+
+
+def _alter(
+    client: WireClient, about: str, kind: int, name: str, configs: Mapping[str, str | None]
+) -> None:
     changes = [
         AlterableConfig(each, _DELETE if value is None else _SET, value)
         for each, value in configs.items()
     ]
-    resource = AlterConfigsResource(_TOPIC, name, changes)
+    resource = AlterConfigsResource(kind, name, changes)
     request = IncrementalAlterConfigsRequest(resources=[resource])
 
     def attempt(deadline: float) -> None:
         answer = client.ask_controller(request, IncrementalAlterConfigsResponse, deadline)
         for each in answer.responses:
-            check(f"topic {name}", each.error_code, each.error_message)
+            check(about, each.error_code, each.error_message)
 
     client.retry(attempt)
 
 
 def topic_configs(client: WireClient, name: str) -> dict[str, ConfigValue]:
-    def attempt(deadline: float) -> dict[str, ConfigValue]:
-        request = _configs_request(_TOPIC, name)
-        answer = client.ask_any(request, DescribeConfigsResponse, deadline)
-        return _configs(f"topic {name}", answer)
+    return _configs_anywhere(client, f"topic {name}", _TOPIC, name)
 
-    return client.retry(attempt)
+
+def group_configs(client: WireClient, name: str) -> dict[str, ConfigValue]:
+    return _configs_anywhere(client, f"group {name}", _GROUP, name)
 
 
 def broker_configs(client: WireClient, node: int) -> dict[str, ConfigValue]:
@@ -163,6 +173,16 @@ def describe_cluster(client: WireClient) -> ClusterDescription:
         check("cluster", answer.error_code, answer.error_message)
         brokers = {each.broker_id: Address(each.host, each.port) for each in answer.brokers}
         return ClusterDescription(answer.cluster_id, answer.controller_id, brokers)
+
+    return client.retry(attempt)
+
+
+def _configs_anywhere(
+    client: WireClient, about: str, kind: int, name: str
+) -> dict[str, ConfigValue]:
+    def attempt(deadline: float) -> dict[str, ConfigValue]:
+        request = _configs_request(kind, name)
+        return _configs(about, client.ask_any(request, DescribeConfigsResponse, deadline))
 
     return client.retry(attempt)
 

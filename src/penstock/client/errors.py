@@ -24,6 +24,9 @@ RETRIABLE = frozenset(
         ErrorCode.INCONSISTENT_TOPIC_ID,
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
         ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
     }
 )
 """What may pass by itself once the cluster has settled, or our picture of it is up to date."""
@@ -46,6 +49,11 @@ ADVICE = {
     ErrorCode.REQUEST_TIMED_OUT: "try again, or allow more time with --timeout",
     ErrorCode.KAFKA_STORAGE_ERROR: "look at the broker's log: its disk is full or broken",
     ErrorCode.UNKNOWN_SERVER_ERROR: "look at the broker's log",
+    ErrorCode.GROUP_ID_NOT_FOUND: "`penstock group list` shows what there is",
+    ErrorCode.NON_EMPTY_GROUP: "stop its members first: `penstock group members` shows them",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: (
+        "stop its members first: `penstock group members` shows them"
+    ),
     ErrorCode.UNSUPPORTED_VERSION: "this broker does not offer it; upgrade the broker",
 }
 

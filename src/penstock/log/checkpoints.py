@@ -7,6 +7,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from crc32c import crc32c
+
 from penstock.errors import Unusable
 
 Partition = tuple[str, int]
@@ -15,6 +17,7 @@ OFFSETS_VERSION = 0
 META_VERSION = 1
 PARTITION_VERSION = 0
 CLEAN_STOP_VERSION = 0
+TOPIC_ID_BYTES = 16
 FORMAT = 1
 """Of the data folder as a whole; a release refuses a newer one."""
 
@@ -111,8 +114,10 @@ def decode_meta(data: bytes, path: str) -> Meta:
 
 
 def encode_partition(topic_id: bytes) -> bytes:
+    """As Kafka writes it, and a checksum of the id after what Kafka's readers look at."""
     text = urlsafe_b64encode(topic_id).rstrip(b"=").decode()
-    return f"version: {PARTITION_VERSION}\ntopic_id: {text}".encode()
+    checksum = f"penstock_crc: {crc32c(topic_id):08x}"
+    return f"version: {PARTITION_VERSION}\ntopic_id: {text}\n{checksum}".encode()
 
 
 def decode_partition(data: bytes, path: str) -> bytes | None:
@@ -123,10 +128,13 @@ def decode_partition(data: bytes, path: str) -> bytes | None:
         values = dict(line.split(": ", 1) for line in data.decode().strip().split("\n"))
         version, text = int(values["version"]), values["topic_id"]
         topic_id = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        checksum = int(values.get("penstock_crc", f"{crc32c(topic_id):x}"), 16)
     except (KeyError, ValueError):
         raise _garbled(path) from None
     if version > PARTITION_VERSION:
         raise _newer(path, version, PARTITION_VERSION)
+    if len(topic_id) != TOPIC_ID_BYTES or crc32c(topic_id) != checksum:
+        raise _garbled(path)
     return topic_id
 
 

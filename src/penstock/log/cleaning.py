@@ -19,8 +19,8 @@ from penstock.log.key_map import KeyMap
 from penstock.log.producer_state import ProducerStates, marker_in
 from penstock.log.segment import Segment
 from penstock.wire.batch import BatchHeader, check, read_header, size_at
-from penstock.wire.batch_builder import rebuild, records_of
-from penstock.wire.records import Span, spans
+from penstock.wire.batch_builder import rebuild, records_of, sliced_spans
+from penstock.wire.records import Span
 from penstock.world.ports import Buffer
 
 DECOMPRESSED_BYTES_MAX = 256 << 20
@@ -36,9 +36,8 @@ def batches_in(chunk: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:
         position += size
 
 
-def _open(header: BatchHeader, batch: memoryview) -> tuple[bytes, list[Span]]:
-    data = records_of(batch, DECOMPRESSED_BYTES_MAX)
-    return data, spans(data, header.record_count)
+def _records_in(batch: memoryview) -> bytes:
+    return records_of(batch, DECOMPRESSED_BYTES_MAX)
 
 
 class Ended(NamedTuple):
@@ -128,7 +127,8 @@ class KeyReader:
         if header.is_control:
             self.transactions.end(header)
         elif not self.transactions.is_aborted(header) and header.last_offset >= self._start:
-            self.keys.note(_open(header, batch)[1], header.base_offset)
+            for found in sliced_spans(_records_in(batch), header.record_count):
+                self.keys.note(found, header.base_offset)
 
 
 class Sieve:
@@ -170,18 +170,24 @@ class Sieve:
             return _emptied(header, batch) if needed else None
         if header.base_offset >= self._keys.end:
             return batch
-        data, found = _open(header, batch)
-        kept = self._keys.survivors(found, header.base_offset)
-        if self._has_passed(header.delete_horizon_ms):
-            kept = [span for span in kept if span.has_value]
+        data = _records_in(batch)
+        kept = self._survivors(header, data)
         if not kept:
             return _emptied(header, batch) if needed else None
         horizon_ms = None
         if header.delete_horizon_ms is None and not all(span.has_value for span in kept):
             horizon_ms = self._horizon_ms
-        if len(kept) == len(found) and horizon_ms is None:
+        if len(kept) == header.record_count and horizon_ms is None:
             return batch
         return rebuild(header, data, kept, delete_horizon_ms=horizon_ms)
+
+    def _survivors(self, header: BatchHeader, data: bytes) -> list[Span]:
+        kept: list[Span] = []
+        for found in sliced_spans(data, header.record_count):
+            kept += self._keys.survivors(found, header.base_offset)
+        if self._has_passed(header.delete_horizon_ms):
+            kept = [span for span in kept if span.has_value]
+        return kept
 
     def _marker(
         self, header: BatchHeader, batch: memoryview, target: Segment, needed: bool
@@ -195,7 +201,8 @@ class Sieve:
             if not needed and self._has_passed(header.delete_horizon_ms):
                 return None
             if header.delete_horizon_ms is None:
-                data, found = _open(header, batch)
+                data = _records_in(batch)
+                (found,) = sliced_spans(data, header.record_count)
                 kept = rebuild(header, data, found, delete_horizon_ms=self._horizon_ms)
         if ended.aborted is not None and target.aborted is not None:
             target.aborted.append(ended.aborted)

@@ -12,6 +12,7 @@ and the pass is given up then.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import partial
 
 from penstock.errors import Malformed, Refused
@@ -100,12 +101,13 @@ class Compaction:
             swapping.decide(self._log, target, group.end)
             yield Sync((), [self._log.folder])
             self._check(group)
+            self.dropped_paths += swapping.finish(self._log, group, target)
         except BaseException:
-            swapping.discard(target, group.end)
+            with suppress(OSError):  # the next pass sees to it
+                swapping.discard(self._log, target)
             raise
         self.bytes_before += group.size
         self.bytes_after += target.size
-        self.dropped_paths += swapping.finish(self._log, group, target)
 
     def _write(self, group: Stretch, sieve: Sieve, target: Segment) -> Iterator[Wait]:
         last = [segment for segment in group.segments if segment.size][-1]

@@ -16,6 +16,8 @@ LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
 )
 SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 DELETED, CLEANED, SWAP, TEMPORARY = ".deleted", ".cleaned", ".swap", ".tmp"
+TORN = ".torn"
+"""Cut off by recovery as a whole, and kept for who misses it."""
 EPOCHS_FILE = "leader-epoch-checkpoint"
 PARTITION_FILE = "partition.metadata"
 DAMAGE_FILE = "penstock.damage"

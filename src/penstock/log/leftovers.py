@@ -29,7 +29,7 @@ def _complete_swaps(disk: Disk, folder: str, swaps: list[str]) -> None:
     """
     whole: list[tuple[bool, str, str]] = []
     for name in swaps:
-        own, end = _parse_swap(name)
+        own, end = _own_name(name), end_of_swap(name)
         base = _segment_base(own)
         suffix = layout.LOG + name.removeprefix(own)
         if base is None or layout.offset_name(base) + suffix not in swaps:
@@ -43,11 +43,15 @@ def _complete_swaps(disk: Disk, folder: str, swaps: list[str]) -> None:
     disk.sync_folder(folder)
 
 
-def _parse_swap(name: str) -> tuple[str, int | None]:
-    """The file's own name, and where what it stands for ends; Kafka's do not tell that."""
+def end_of_swap(name: str) -> int | None:
+    """Where what a swap stands for ends; Kafka's do not tell that."""
+    end = name.removesuffix(layout.SWAP).rpartition(".")[2]
+    return int(end) if name.endswith(layout.SWAP) and end.isdecimal() else None
+
+
+def _own_name(name: str) -> str:
     stem = name.removesuffix(layout.SWAP)
-    own, _, end = stem.rpartition(".")
-    return (own, int(end)) if end.isdecimal() else (stem, None)
+    return stem if end_of_swap(name) is None else stem.rpartition(".")[0]
 
 
 def _remove_between(disk: Disk, folder: str, base: int, end: int) -> None:

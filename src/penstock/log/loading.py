@@ -9,7 +9,7 @@ from penstock.log import layout, notes, producer_snapshot, recovery, scanning
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.leftovers import tidy
-from penstock.log.producer_state import ProducerStates, marker_in
+from penstock.log.producer_state import NOT_KNOWN, ProducerStates, marker_in
 from penstock.log.scanning import NotABatch
 from penstock.log.segment import Segment
 from penstock.wire.batch import HEADER_SIZE, BatchHeader, read_header
@@ -24,6 +24,7 @@ def load(log: PartitionLog) -> None:
     """The log is expected to end where the checkpoint says; if it does not, it is recovered."""
     find_segments(log)
     if log.active is not None:
+        log.start_offset = max(log.start_offset, log.segments[0].base)
         log.damage = notes.read_damage(log)
         prepare_active(log.active)
         mark_gaps(log)
@@ -34,6 +35,7 @@ def load(log: PartitionLog) -> None:
         for _ in rebuild_producers(log, log.end_offset):
             pass
         log.epochs = notes.read_epochs(log) or rebuild_epochs(log)
+        log.epochs.truncate_start(log.start_offset)
         aborted_in(log, log.active)
         log.touched = log.epochs.changed
     log.is_open = True
@@ -101,17 +103,31 @@ def batches_between(
     for segment in log.segments[log.segment_of(start) :]:
         if segment.base >= end:
             return
-        begin, size = 0, segment.file.size
+        begin = 0
         if segment.offsets is not None:
             begin = segment.offsets.position_before(start - segment.base)
+        for position, header in _headers(segment, begin):
+            if header.base_offset >= end:
+                return
+            if header.last_offset >= start:
+                yield segment, position, header
+
+
+def _headers(segment: Segment, position: int) -> Iterator[tuple[int, BatchHeader]]:
+    """All but those in stretches that are known to be damaged, and none after what is not known."""
+    gaps, size = segment.gaps or {}, segment.file.size
+    while position < size:
         try:
-            for position, header in scanning.headers(segment.file.read, begin, size):
-                if header.base_offset >= end:
-                    return
-                if header.last_offset >= start:
-                    yield segment, position, header
-        except NotABatch:
-            continue  # damage: what is known of it stops here, and goes on with the next segment
+            for at, header in scanning.headers(segment.file.read, position, size):
+                if at in gaps:
+                    raise NotABatch(at)
+                yield at, header
+            return
+        except NotABatch as problem:
+            after = gaps.get(problem.position, 0)
+            if after <= problem.position:
+                return
+            position = after
 
 
 def feed(
@@ -120,13 +136,13 @@ def feed(
     """One batch of the log, whatever its producer may have been allowed to do."""
     if header.producer_id < 0:
         return None
+    aborted, base = None, header.base_offset
     if not header.is_control:
-        states.note_batch(header, header.base_offset, header.max_timestamp)
-        return None
-    marker = marker_in(segment.file.read(position, header.size))
-    if marker is None:
-        return None
-    return states.note_marker(header, marker, header.base_offset, header.max_timestamp)
+        states.note_batch(header, base, header.max_timestamp, NOT_KNOWN)
+    elif marker := marker_in(segment.file.read(position, header.size)):
+        aborted = states.note_marker(header, marker, base, NOT_KNOWN)
+    states.settle()
+    return aborted
 
 
 def aborted_in(log: PartitionLog, segment: Segment) -> list[AbortedTxn]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
-from penstock.log import checkpoints, layout, notes, recovery
-from penstock.log.checkpoints import Garbled, Meta, Partition
+from penstock.log import checkpoints, layout, recovery
+from penstock.log.checkpoints import Meta, Partition
+from penstock.log.noted import Noted
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import IndexCache
 from penstock.world.ports import Disk, File
+
+lines = logging.getLogger(__name__)
 
 
 class LogDir:
@@ -37,24 +41,14 @@ class LogDir:
         self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
         try:
             self.meta = self._check_meta(cluster_id, node_id, directory_id)
-            self.problems: list[str] = []
+            self._noted = Noted(disk, path)
+            self.problems = self._noted.problems
             """What was found wrong here, and can be lived with."""
-            self._recovery_points = self._read_offsets(layout.RECOVERY_POINTS_FILE)
-            self._log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
-            self._high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
-            self._cleaned = self._read_offsets(layout.CLEANED_FILE)
-            self._ids = self._read_ids()
             self.was_clean, self.stopped_at_epoch = self._take_clean_stop()
             self.was_clean &= not self.problems
         except BaseException:
             self._release()
             raise
-        self._offsets = {
-            layout.LOG_STARTS_FILE: self._log_starts,
-            layout.HIGH_WATERMARKS_FILE: self._high_watermarks,
-            layout.CLEANED_FILE: self._cleaned,
-            layout.RECOVERY_POINTS_FILE: self._recovery_points,
-        }
         self.logs: dict[Partition, PartitionLog] = {}
         self.indexes = IndexCache()
         names = disk.list(path)
@@ -64,10 +58,9 @@ class LogDir:
         self._folders = {name for name in names if layout.parse_folder(name)}
         self._doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
         self._unrecovered: set[Partition] = set()
+        self.unrecoverable: dict[Partition, str] = {}
+        """Logs that `recover_all` had to leave out, and why; not served before the next start."""
         self._unreadable: set[str] = set()
-        self._written_ids: dict[Partition, bytes] = {}
-        self._written: dict[str, dict[Partition, int]] = {}
-        self._lowered = False
 
     # Identity
 
@@ -112,6 +105,8 @@ class LogDir:
         key = topic, index
         log = self.logs.get(key)
         if log is not None and log.topic_id == topic_id:
+            if key in self.unrecoverable:
+                raise Unusable(self.unrecoverable[key])
             log.config = config
             return log
         if log is not None:  # its topic was deleted, and made anew under the same name
@@ -125,10 +120,10 @@ class LogDir:
             self.indexes,
             on_lowered=self._write_lowered,
         )
-        if name in self._folders and self._is_ours(name, topic_id):
+        if name in self._folders and self._is_ours(key, name, topic_id):
             self._adopt(key, log)
         elif self.is_missing(topic, index, topic_id):
-            self._go_on_after(log, self._recovery_points[key])
+            self._go_on_after(log, self._noted.recovery_points[key])
         self._unreadable.discard(name)
         self._folders.add(name)
         self.logs[key] = log
@@ -141,15 +136,15 @@ class LogDir:
     def is_missing(self, topic: str, index: int, topic_id: bytes) -> bool:
         """Whether a partition once had records, and its folder is gone."""
         key = topic, index
-        known = self._ids.get(key) == topic_id and self._recovery_points.get(key, 0) > 0
-        return known and key not in self.logs and not self.has_folder(topic, index)
+        is_known = self._noted.knows(key, topic_id) and self._noted.recovery_points.get(key, 0) > 0
+        return is_known and key not in self.logs and not self.has_folder(topic, index)
 
     def _go_on_after(self, log: PartitionLog, end: int) -> None:
         """The records are lost, but their offsets are not used for others."""
         log.start_offset = log.end_offset = log.written_end = log.synced_end = end
         log.recovery_point = log.high_watermark = end
 
-    def _is_ours(self, name: str, topic_id: bytes) -> bool:
+    def _is_ours(self, key: Partition, name: str, topic_id: bytes) -> bool:
         """A topic created anew never takes over what the one of the same name has left."""
         path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
         self._unreadable.add(name)
@@ -157,6 +152,11 @@ class LogDir:
             found = checkpoints.decode_partition(self.disk.read_whole(path), path)
             if found == topic_id:
                 return True
+            if found is not None and self._noted.knows(key, topic_id):
+                raise Unusable(
+                    f"{path} says topic {_text(found)}, and the last checkpoint {_text(topic_id)}: "
+                    "put the folder back that was there, or move it away"
+                )
             if found is not None:
                 self._set_aside(name, found)
                 return False
@@ -171,27 +171,38 @@ class LogDir:
         log.has_folder = True
         if not self.was_clean:
             self._unrecovered.add(key)
-        if self._ids.get(key) != log.topic_id:
+        noted = self._noted
+        if not noted.knows(key, log.topic_id):
             return
-        log.start_offset = self._log_starts.get(key, 0)
-        log.recovery_point = self._recovery_points.get(key, 0)
-        log.high_watermark = self._high_watermarks.get(key, 0)
-        log.cleaned_to = self._cleaned.get(key, 0)
+        log.start_offset = noted.log_starts.get(key, 0)
+        log.recovery_point = noted.recovery_points.get(key, 0)
+        log.high_watermark = noted.high_watermarks.get(key, 0)
+        log.cleaned_to = noted.cleaned.get(key, 0)
         end = max(log.recovery_point, log.start_offset)
         log.end_offset = log.written_end = log.synced_end = end
 
     def _set_aside(self, name: str, topic_id: bytes) -> None:
-        self._move(name, topic_id, layout.STRAY)
+        new = self._move(name, topic_id, layout.STRAY)
         self.disk.sync_folder(self.path)
+        lines.warning("%s was left by a topic that was deleted, and was moved to %s", name, new)
 
     def _move(self, name: str, topic_id: bytes, suffix: str) -> str:
         old = f"{self.path}/{name}"
-        new = f"{old}.{urlsafe_b64encode(topic_id).rstrip(b'=').decode()}{suffix}"
+        new = f"{old}.{_text(topic_id)}{suffix}"
         if self.disk.exists(old):
+            if suffix == layout.STRAY:
+                new = self._free_stray(new)
             self.disk.remove_folder(new)
             self.disk.rename(old, new)
         self._folders.discard(name)
         return new
+
+    def _free_stray(self, wanted: str) -> str:
+        """What was set aside before is not for us to remove."""
+        name, number = wanted, 1
+        while self.disk.exists(name):
+            name, number = f"{wanted.removesuffix(layout.STRAY)}.{number}{layout.STRAY}", number + 1
+        return name
 
     def set_aside_unclaimed(self) -> list[str]:
         """Folders that no log was asked for: the cluster knows no such partition here."""
@@ -200,7 +211,7 @@ class LogDir:
         for name in sorted(self._folders - claimed):
             path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
             topic_id = b""
-            if self.disk.exists(path):
+            with suppress(OSError, Unusable):
                 topic_id = checkpoints.decode_partition(self.disk.read_whole(path), path) or b""
             moved.append(self._move(name, topic_id, layout.STRAY))
         return moved
@@ -215,9 +226,8 @@ class LogDir:
             return
         del self.logs[topic, index]
         self._unrecovered.discard((topic, index))
-        self._ids.pop((topic, index), None)
-        for offsets in self._offsets.values():
-            offsets.pop((topic, index), None)
+        self.unrecoverable.pop((topic, index), None)
+        self._noted.forget((topic, index))
         log.is_deleted = True
         if self.disk.exists(log.folder):
             folder = self._move(layout.folder_name(topic, index), topic_id, layout.DELETING)
@@ -232,98 +242,43 @@ class LogDir:
         return doomed
 
     def recover_all(self) -> Iterator[None]:
-        """Recover every log that was asked for, in slices; nothing to do after a clean stop."""
+        """Recover every log that was asked for, in slices; nothing to do after a clean stop.
+
+        One that cannot be read keeps none of the others from being served.
+        """
         for key in sorted(self._unrecovered):
             log = self.logs[key]
-            if not log.is_open:
-                yield from recovery.recover(log)
-            self._unrecovered.discard(key)
+            try:
+                if not log.is_open:
+                    yield from recovery.recover(log)
+            except (OSError, Unusable) as problem:
+                self.unrecoverable[key] = str(problem)
+            else:
+                self._unrecovered.discard(key)
             yield
 
     # Checkpoints
 
-    def _read_offsets(self, name: str) -> dict[Partition, int]:
-        path = f"{self.path}/{name}"
-        if not self.disk.exists(path):
-            return {}
-        try:
-            return checkpoints.decode_offsets(self.disk.read_whole(path), path)
-        except Garbled as problem:  # all that it saves is work
-            self.problems.append(str(problem))
-            return {}
-
-    def _read_ids(self) -> dict[Partition, bytes]:
-        path = f"{self.path}/{layout.TOPIC_IDS_FILE}"
-        if not self.disk.exists(path):
-            return {}
-        try:
-            return checkpoints.decode_topic_ids(self.disk.read_whole(path), path)
-        except Garbled as problem:
-            self.problems.append(str(problem))
-            return {}
-
     def begin_checkpoint(self) -> Callable[[], None] | None:
         """What to write, off the loop, to note how far the logs are synced; None if no news.
 
-        `end_checkpoint` follows on the loop once it has been written.
+        `end_checkpoint` follows on the loop once it has been written, and only then: what could not
+        be written is still news to the next one.
         """
-        for key, log in self.logs.items():
-            if key not in self._unrecovered:
-                self._recovery_points[key] = log.recovery_point = log.synced_end
-                self._log_starts[key] = log.start_offset
-                self._high_watermarks[key] = log.high_watermark
-                self._cleaned[key] = min(log.cleaned_to, log.synced_end)
-                self._ids[key] = log.topic_id
-        files = [found for log in self.logs.values() if (found := notes.epochs_to_write(log))]
-        news = self._changed_offsets()
-        ids = dict(self._ids) if self._ids != self._written_ids else None
-        if not (files or news or ids is not None):
-            return None
-        self._lowered = False
-        self._written_ids = ids if ids is not None else self._written_ids
-        return lambda: self._write_files(files, news, ids)
-
-    def _changed_offsets(self) -> dict[str, dict[Partition, int]]:
-        """By file; recovery points last, since what they promise must have been noted before."""
-        news = {
-            name: dict(offsets)
-            for name, offsets in self._offsets.items()
-            if self._written.get(name) != offsets
-        }
-        self._written |= news
-        return news
-
-    def _write_files(
-        self,
-        files: list[tuple[str, bytes]],
-        news: dict[str, dict[Partition, int]],
-        ids: dict[Partition, bytes] | None,
-    ) -> None:
-        """The topics' ids last: offsets must never be taken for those of a later topic."""
-        for path, content in files:
-            with suppress(FileNotFoundError):  # the log was deleted meanwhile
-                self.disk.write_whole(path, content)
-        for name, offsets in news.items():
-            self.disk.write_whole(f"{self.path}/{name}", checkpoints.encode_offsets(offsets))
-        if ids is not None:
-            path = f"{self.path}/{layout.TOPIC_IDS_FILE}"
-            self.disk.write_whole(path, checkpoints.encode_topic_ids(ids))
+        return self._noted.begin(self._recovered())
 
     def end_checkpoint(self) -> None:
-        """A log that was cut while the checkpoint was being written needs it written again."""
-        if self._lowered:
-            self._written.clear()
-            self._written_ids = {}
-            self.checkpoint()
+        self._noted.end(self._recovered())
 
     def checkpoint(self) -> None:
-        work = self.begin_checkpoint()
-        if work is not None:
-            work()
+        """All of it at once; also while another one is being written."""
+        self._noted.write(self._recovered())
+
+    def _recovered(self) -> dict[Partition, PartitionLog]:
+        return {key: log for key, log in self.logs.items() if key not in self._unrecovered}
 
     def _write_lowered(self) -> None:
-        self.checkpoint()
-        self._lowered = True
+        self._noted.write_lowered(self._recovered())
 
     # Stopping
 
@@ -331,7 +286,9 @@ class LogDir:
         """Write down all that a clean start needs; returns the files and folders to sync."""
         files: list[File] = []
         folders: list[str] = []
-        for log in self.logs.values():
+        for key, log in self.logs.items():
+            if key in self.unrecoverable:
+                continue
             log.close()
             token = log.begin_sync()
             files += token.files
@@ -363,3 +320,7 @@ class LogDir:
         for folder in folders:
             self.disk.sync_folder(folder)
         self.finish(broker_epoch)
+
+
+def _text(topic_id: bytes) -> str:
+    return urlsafe_b64encode(topic_id).rstrip(b"=").decode()

@@ -53,7 +53,6 @@ def epochs_to_write(log: PartitionLog) -> tuple[str, bytes] | None:
     """Path and content of the epochs' file if it is out of date, to be written off the loop."""
     if not (log.epochs.changed and log.has_folder):
         return None
-    log.epochs.changed = False
     return f"{log.folder}/{layout.EPOCHS_FILE}", log.epochs.encode()
 
 
@@ -69,6 +68,7 @@ def write_down(log: PartitionLog) -> None:
     write_snapshot(log, log.end_offset)
     if epochs := epochs_to_write(log):
         log.disk.write_whole(*epochs)
+        log.epochs.changed = False
 
 
 def _write(log: PartitionLog, name: str, data: bytes) -> None:

@@ -28,15 +28,18 @@ class OffsetIndex:
         self.lasts.append(last)
         self.positions.append(position)
 
+    def entry_before(self, relative_offset: int) -> int:
+        """The number of the last entry that is not past an offset; -1 if there is none."""
+        return bisect_right(self.lasts, relative_offset) - 1
+
+    def entry_at_most(self, position: int) -> int:
+        """The number of the last entry at or before a position; -1 if there is none."""
+        return bisect_right(self.positions, position) - 1
+
     def position_before(self, relative_offset: int) -> int:
         """A boundary at or before the batch that holds an offset: where to scan for it."""
-        found = bisect_right(self.lasts, relative_offset)
-        return self.positions[found - 1] if found else 0
-
-    def boundary_at_most(self, position: int) -> int:
-        """The last indexed boundary at or before a position; 0 if there is none."""
-        found = bisect_right(self.positions, position)
-        return self.positions[found - 1] if found else 0
+        found = self.entry_before(relative_offset)
+        return self.positions[found] if found >= 0 else 0
 
     def truncate(self, size: int) -> None:
         """Forget batches that begin at or past a position."""

@@ -22,7 +22,7 @@ from penstock.log.segment import IndexCache, Segment
 from penstock.log.steps import Steps
 from penstock.log.timestamps import TimedOffset
 from penstock.wire import batch as batches
-from penstock.wire.batch import CONTROL, LENGTH_OVERHEAD, BatchHeader, Offset
+from penstock.wire.batch import CONTROL, LENGTH_OVERHEAD, NO_TIMESTAMP, BatchHeader, Offset
 from penstock.wire.batch_builder import Marker, read_marker
 from penstock.world.ports import Disk, File
 
@@ -56,6 +56,7 @@ class PartitionLog:
         "_generation",
         "_on_lowered",
         "active",
+        "before",
         "cleaned_to",
         "config",
         "damage",
@@ -68,6 +69,7 @@ class PartitionLog:
         "indexes",
         "is_deleted",
         "is_open",
+        "is_torn",
         "marks",
         "pending",
         "producers",
@@ -117,6 +119,11 @@ class PartitionLog:
         self.unsynced_files: list[File] = []
         self._on_lowered = on_lowered
         self.pending: list[memoryview | bytearray] = []
+        self.before = 0, NO_TIMESTAMP, 0
+        """What was known of the active segment when nothing was pending: its size, its largest
+        timestamp and the offset of that."""
+        self.is_torn = False
+        """A write failed, and what got through all the same could not be cut off yet."""
         self.rolled: list[Segment] = []
         self._folders: list[str] = []
         self.marks: dict[int, tuple[Segment, int]] = {}
@@ -157,9 +164,9 @@ class PartitionLog:
         batches.stamp(batch, Offset(base), leader_epoch)
         if self.synced_end == base:
             self._dirty_since_ms = now_ms
-        self._add(batch, header, base, timestamp, leader_epoch)
+        self._add(batch, header, base, timestamp, leader_epoch, now_ms)
         if header.producer_id >= 0:
-            self._note_producer(header, marker, base, now_ms)
+            self._note_producer(header, marker, base, now_ms, now_ms)
         return Appended(base, base + header.last_offset_delta, append_time_ms, False)
 
     def _repeated(self, known: WrittenBatch) -> Appended:
@@ -167,7 +174,7 @@ class PartitionLog:
         time_ms = known.timestamp if stamped else NO_APPEND_TIME
         return Appended(known.base_offset, known.last_offset, time_ms, True)
 
-    def append_batches(self, data: memoryview, now_ms: int = 0) -> int:
+    def append_batches(self, data: memoryview, now_ms: int) -> int:
         """A follower's append of batches as its leader has them; returns how many.
 
         What is left of a batch that was cut off at the end is ignored. Offsets may skip (the
@@ -195,10 +202,10 @@ class PartitionLog:
             )
         if self.synced_end == self.end_offset:
             self._dirty_since_ms = now_ms
-        self._add(batch, header, base, header.max_timestamp, header.leader_epoch)
+        self._add(batch, header, base, header.max_timestamp, header.leader_epoch, now_ms)
         if header.producer_id >= 0:
             marker = marker_in(batch) if header.attributes & CONTROL else None
-            self._note_producer(header, marker, base, header.max_timestamp)
+            self._note_producer(header, marker, base, header.max_timestamp, now_ms)
 
     def _add(
         self,
@@ -207,32 +214,40 @@ class PartitionLog:
         base: int,
         timestamp: int,
         leader_epoch: int,
+        now_ms: int,
     ) -> None:
         config, segment = self.config, self.active
         size, last = len(batch), base + header.last_offset_delta
+        written_ms = timestamp if timestamp >= 0 else now_ms
         if (
             segment is None
             or segment.size + size > config.segment_bytes
-            or timestamp - segment.first_timestamp > config.segment_ms
+            or written_ms - segment.first_timestamp > config.segment_ms
             or last - segment.base > RELATIVE_OFFSET_MAX
             or segment.is_full(config.segment_index_bytes)
         ):
-            segment = self._roll_if_due(base, last, size, timestamp)
+            segment = self._roll_if_due(base, last, size, written_ms)
+        if not self.pending:
+            self.before = segment.size, segment.max_timestamp, segment.max_timestamp_offset
         if leader_epoch != self.epochs.latest:
             self.epochs.assign(leader_epoch, base)
         self.pending.append(batch)
         segment.note(last, size, timestamp, config.index_interval_bytes)
+        if segment.first_timestamp < 0:
+            segment.first_timestamp = written_ms
         self.end_offset = last + 1
 
-    def _roll_if_due(self, base: int, last: int, size: int, timestamp: int) -> Segment:
+    def _roll_if_due(self, base: int, last: int, size: int, written_ms: int) -> Segment:
         """The quick test errs on the side of rolling; this one decides."""
         segment, config = self.active, self.config
         if segment is None:
             return self.roll(base)
+        if self.is_torn:
+            self._mend()
         if not segment.size and not segment.sealed and last - segment.base <= RELATIVE_OFFSET_MAX:
             return segment
         young = segment.first_timestamp < 0 or (
-            timestamp - segment.first_timestamp <= config.segment_ms - segment.jitter_ms(config)
+            written_ms - segment.first_timestamp <= config.segment_ms - segment.jitter_ms(config)
         )
         roomy = segment.size + size <= config.segment_bytes
         indexable = last - segment.base <= RELATIVE_OFFSET_MAX
@@ -240,13 +255,20 @@ class PartitionLog:
             return segment
         return self.roll(base)
 
+    def _mend(self) -> None:
+        try:
+            truncation.mend(self)
+        except OSError as problem:
+            text = f"a write failed, and what it left in the file cannot be cut off: {problem}"
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, text) from problem
+
     def _note_producer(
-        self, header: BatchHeader, marker: Marker | None, base: int, timestamp: int
+        self, header: BatchHeader, marker: Marker | None, base: int, timestamp: int, now_ms: int
     ) -> None:
         if not header.attributes & CONTROL:
-            self.producers.note_batch(header, base, timestamp)
+            self.producers.note_batch(header, base, timestamp, now_ms)
         elif marker is not None:
-            aborted = self.producers.note_marker(header, marker, base, timestamp)
+            aborted = self.producers.note_marker(header, marker, base, now_ms)
             if aborted is not None:
                 assert self.active is not None
                 assert self.active.aborted is not None
@@ -267,6 +289,8 @@ class PartitionLog:
             truncation.undo(self)
             raise
         self.written_end = self.end_offset
+        if self.producers.before:
+            self.producers.settle()
         if self.config.flush_on_acks_all:
             return  # the next round of sync writes it back anyway
         if active.size - active.written_back >= WRITEBACK_BYTES:
@@ -274,21 +298,19 @@ class PartitionLog:
             self.disk.start_writeback(active.file, start, active.size - start)
 
     def roll(self, base: int | None = None) -> Segment:
-        """Begin a new segment at the end of the log; the old one's indexes go to disk."""
+        """Begin a new segment at the end of the log; the old one's indexes go to disk.
+
+        With OSError the old one goes on being the last.
+        """
         self.write_out()
+        if self.is_torn:
+            truncation.mend(self)
         self.touched = True
         base = self.end_offset if base is None else base
-        old = self.active
-        if old is not None and not old.size:
-            self.segments.pop()  # nothing was ever written to it
-            self.disk.remove(old.file.path)
-        elif old is not None:
-            old.write_indexes()
-            self.rolled.append(old)
-            self.indexes.remember(old)
-            notes.write_snapshot(self, base)
         if not self.has_folder:
             self._make_folder()
+        if self.active is not None:
+            self._finish(self.active, base)
         segment = Segment(self.disk, self.folder, base)
         segment.begin()
         self.segments.append(segment)
@@ -296,11 +318,23 @@ class PartitionLog:
         self.note_folder(self.folder)
         return segment
 
+    def _finish(self, active: Segment, end: int) -> None:
+        """Whatever can fail comes first."""
+        if not active.size:
+            self.disk.remove(active.file.path)  # nothing was ever written to it
+            self.segments.pop()
+            return
+        active.unsynced_indexes = []  # of an attempt that failed
+        active.write_indexes()
+        notes.write_snapshot(self, end)
+        self.rolled.append(active)
+        self.indexes.remember(active)
+
     def _make_folder(self) -> None:
         self.disk.make_folder(self.folder)
-        self.has_folder = True
-        notes.write_partition_file(self)
         self.note_folder(self.folder.rpartition("/")[0])
+        notes.write_partition_file(self)
+        self.has_folder = True
 
     def note_folder(self, folder: str) -> None:
         """Names in it changed: the next round of syncing covers it."""
@@ -330,10 +364,10 @@ class PartitionLog:
         self.open()
         return timestamps.first_since(self, timestamp, before)
 
-    def max_timestamp(self) -> Steps[TimedOffset | None]:
-        """The first record that has the largest timestamp of all."""
+    def max_timestamp(self, before: int) -> Steps[TimedOffset | None]:
+        """The first record below `before` that has the largest timestamp of all there."""
         self.open()
-        return timestamps.newest(self)
+        return timestamps.newest(self, before)
 
     def segment_of(self, offset: int) -> int:
         """The index of the segment that an offset belongs to."""
@@ -407,6 +441,11 @@ class PartitionLog:
         return sum(segment.size for segment in self.segments)
 
     @property
+    def may_have_gaps(self) -> bool:
+        """Whether compaction may have left offsets without a record; else they are lost records."""
+        return self.config.compacts or self.cleaned_to > 0
+
+    @property
     def latest_epoch(self) -> int:
         self.open()
         return self.epochs.latest
@@ -454,9 +493,9 @@ class PartitionLog:
         """DeleteRecords; returns the files to remove after file.delete.delay.ms."""
         return truncation.advance_start(self, offset)
 
-    def drop_expired(self, now_ms: int, committed: int) -> list[str]:
+    def expire(self, now_ms: int, committed: int) -> Steps[list[str]]:
         """Retention; returns the files to remove after file.delete.delay.ms."""
-        return retention.drop_expired(self, now_ms, committed)
+        return retention.expire(self, now_ms, committed)
 
     def close(self) -> None:
         """Write down what a clean start needs, so that it needs no scan."""

@@ -11,7 +11,12 @@ from struct import Struct, error
 from crc32c import crc32c
 
 from penstock.errors import Unusable
-from penstock.log.producer_state import Producer, ProducerStates, WrittenBatch
+from penstock.log.producer_state import (
+    BATCHES_REMEMBERED,
+    Producer,
+    ProducerStates,
+    WrittenBatch,
+)
 
 VERSION = 1
 _HEAD = Struct(">hI")
@@ -78,7 +83,7 @@ def _decode_body(data: bytes) -> ProducerStates:
         producer.coordinator_epoch, producer.txn_first_offset = coordinator, first
         producer.last_timestamp = timestamp
         if sequence >= 0:
-            producer.batches.append(_written(sequence, offset, delta, timestamp))
+            producer.batches = (_written(sequence, offset, delta, timestamp),)
         states.put(producer_id, producer)
         position += _ENTRY.size
     _decode_more(data, position, states)
@@ -90,11 +95,11 @@ def _decode_more(data: bytes, position: int, states: ProducerStates) -> None:
     while position < len(data):
         producer_id, count = _MORE.unpack_from(data, position)
         position += _MORE.size
-        batches = states.producers[producer_id].batches
-        batches.clear()
+        batches: list[WrittenBatch] = []
         for _ in range(count):
             batches.append(_written(*_BATCH.unpack_from(data, position)))
             position += _BATCH.size
+        states.producers[producer_id].batches = tuple(batches[-BATCHES_REMEMBERED:])
 
 
 def _written(sequence: int, offset: int, delta: int, timestamp: int) -> WrittenBatch:

@@ -6,8 +6,8 @@ All of it can be made again from the log.
 
 from __future__ import annotations
 
-from collections import deque
 from heapq import nsmallest
+from math import inf
 from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Malformed, Refused
@@ -20,6 +20,8 @@ BATCHES_REMEMBERED = 5
 PRODUCERS_REMEMBERED = 100_000
 NO_EPOCH = -1
 NO_OFFSET = -1
+NOT_KNOWN = -1
+_ALL_BUT_ONE = slice(1 - BATCHES_REMEMBERED, None)
 _LAST_SEQUENCE = 0x7FFFFFFF
 
 
@@ -31,15 +33,37 @@ class WrittenBatch(NamedTuple):
     timestamp: int
 
 
+State = tuple[int, tuple[WrittenBatch, ...], int, int, int]
+"""All that is known of a producer, in the order of its attributes below."""
+
+
 class Producer:
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "txn_first_offset")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.batches: deque[WrittenBatch] = deque(maxlen=BATCHES_REMEMBERED)
+        self.batches: tuple[WrittenBatch, ...] = ()
+        """The last few, the latest last."""
         self.coordinator_epoch = NO_EPOCH
         self.txn_first_offset = NO_OFFSET
-        self.last_timestamp = -1
+        self.last_timestamp = NOT_KNOWN
+        """When it was last heard of, by this broker's clock; batches read again do not tell."""
+
+    @classmethod
+    def of(cls, state: State) -> Producer:
+        producer = cls(state[0])
+        _, producer.batches, producer.coordinator_epoch, *rest = state
+        producer.txn_first_offset, producer.last_timestamp = rest
+        return producer
+
+    def state(self) -> State:
+        return (
+            self.epoch,
+            self.batches,
+            self.coordinator_epoch,
+            self.txn_first_offset,
+            self.last_timestamp,
+        )
 
     @property
     def last_sequence(self) -> int:
@@ -47,7 +71,7 @@ class Producer:
 
 
 class ProducerStates:
-    __slots__ = ("_ended", "_open", "producers")
+    __slots__ = ("_ended", "_open", "before", "producers")
 
     def __init__(self) -> None:
         self.producers: dict[int, Producer] = {}
@@ -55,6 +79,8 @@ class ProducerStates:
         """Producer id -> first offset of its open transaction, the earliest first."""
         self._ended: list[tuple[int, int]] = []
         """(first, marker) of transactions that ended above the high watermark."""
+        self.before: dict[int, State | None] = {}
+        """Those changed since `settle`, as they were then; None for one that was not known."""
 
     def check(self, header: BatchHeader) -> WrittenBatch | None:
         """The batch as it was written before if this one repeats it; None if it is new."""
@@ -63,13 +89,8 @@ class ProducerStates:
             return None
         if header.producer_epoch != producer.epoch:
             _check_new_epoch(producer, header)
-        else:
-            first, last = header.base_sequence, header.last_sequence
-            for batch in producer.batches:
-                if batch.first_sequence == first and batch.last_sequence == last:
-                    return batch
-            if first != (producer.last_sequence + 1) & _LAST_SEQUENCE:
-                raise _out_of_order(header, f"after {producer.last_sequence}")
+        elif header.base_sequence != (producer.last_sequence + 1) & _LAST_SEQUENCE:
+            return _repeated(producer, header)
         if producer.txn_first_offset >= 0 and not header.is_transactional:
             raise Refused(
                 ErrorCode.INVALID_TXN_STATE,
@@ -90,25 +111,26 @@ class ProducerStates:
                 f"{producer.coordinator_epoch}",
             )
 
-    def note_batch(self, header: BatchHeader, base: int, timestamp: int) -> None:
+    def note_batch(self, header: BatchHeader, base: int, timestamp: int, heard_ms: int) -> None:
         """A data batch was appended at this offset."""
         producer = self._at_epoch(header)
         last = base + header.last_offset_delta
-        producer.batches.append(
-            WrittenBatch(header.base_sequence, header.last_sequence, base, last, timestamp)
+        producer.batches = (
+            *producer.batches[_ALL_BUT_ONE],
+            WrittenBatch(header.base_sequence, header.last_sequence, base, last, timestamp),
         )
-        producer.last_timestamp = timestamp
+        producer.last_timestamp = heard_ms
         if header.is_transactional and producer.txn_first_offset < 0:
             producer.txn_first_offset = base
             self._open[header.producer_id] = base
 
     def note_marker(
-        self, header: BatchHeader, marker: Marker, offset: int, timestamp: int
+        self, header: BatchHeader, marker: Marker, offset: int, heard_ms: int
     ) -> AbortedTxn | None:
         """A commit or abort was appended; what it aborted, if it did."""
         producer = self._at_epoch(header)
         producer.coordinator_epoch = max(producer.coordinator_epoch, marker.coordinator_epoch)
-        producer.last_timestamp = timestamp
+        producer.last_timestamp = heard_ms
         first, producer.txn_first_offset = producer.txn_first_offset, NO_OFFSET
         if self._open.pop(header.producer_id, None) is None:
             return None
@@ -119,29 +141,56 @@ class ProducerStates:
         return AbortedTxn(header.producer_id, first, offset, stable)
 
     def _at_epoch(self, header: BatchHeader) -> Producer:
-        producer = self.producers.get(header.producer_id)
+        producer_id = header.producer_id
+        producer = self.producers.get(producer_id)
+        if producer_id not in self.before:
+            self.before[producer_id] = None if producer is None else producer.state()
         if producer is None:
-            producer = self.producers[header.producer_id] = Producer(header.producer_epoch)
-            if len(self.producers) > PRODUCERS_REMEMBERED:
+            if len(self.producers) >= PRODUCERS_REMEMBERED:
                 self._forget_some()
+            producer = self.producers[producer_id] = Producer(header.producer_epoch)
         elif producer.epoch != header.producer_epoch:
             producer.epoch = header.producer_epoch
-            producer.batches.clear()
+            producer.batches = ()
         return producer
 
+    def settle(self) -> None:
+        """What was noted so far stays."""
+        self.before.clear()
+
+    def undo(self, end_offset: int) -> None:
+        """Everything is as at the last `settle`, when the log ended at an offset."""
+        for producer_id, state in self.before.items():
+            self.producers.pop(producer_id, None)
+            self._open.pop(producer_id, None)
+            if state is not None:
+                self.put(producer_id, Producer.of(state))
+        self.sort_open()
+        self._ended = [ended for ended in self._ended if ended[1] < end_offset]
+        self.before.clear()
+
     def _forget_some(self) -> None:
-        """A tenth at a time, the longest unheard first; never one with a transaction open."""
-        idle = ((p.last_timestamp, i) for i, p in self.producers.items() if p.txn_first_offset < 0)
+        """A tenth at a time, the longest unheard first, those of whom it is not known when after
+        them; never one with a transaction open."""
+        idle = (
+            (inf if p.last_timestamp == NOT_KNOWN else p.last_timestamp, producer_id)
+            for producer_id, p in self.producers.items()
+            if p.txn_first_offset < 0
+        )
         for _, producer_id in nsmallest(PRODUCERS_REMEMBERED // 10, idle):
-            del self.producers[producer_id]
+            self.before.setdefault(producer_id, self.producers.pop(producer_id).state())
 
     def expire(self, now_ms: int, after_ms: int) -> int:
-        """Forget producers not heard of for so long; returns how many."""
-        gone = [
-            producer_id
-            for producer_id, producer in self.producers.items()
-            if producer.txn_first_offset < 0 and now_ms - producer.last_timestamp >= after_ms
-        ]
+        """Forget producers not heard of for so long; returns how many.
+
+        For those of whom it is not known when, that time begins now.
+        """
+        gone: list[int] = []
+        for producer_id, producer in self.producers.items():
+            if producer.last_timestamp == NOT_KNOWN:
+                producer.last_timestamp = now_ms
+            elif producer.txn_first_offset < 0 and now_ms - producer.last_timestamp >= after_ms:
+                gone.append(producer_id)
         for producer_id in gone:
             del self.producers[producer_id]
         return len(gone)
@@ -182,6 +231,14 @@ def marker_in(batch: Buffer) -> Marker | None:
         return read_marker(batch)
     except Malformed:
         return None
+
+
+def _repeated(producer: Producer, header: BatchHeader) -> WrittenBatch:
+    sequences = header.base_sequence, header.last_sequence
+    for batch in producer.batches:
+        if batch[:2] == sequences:
+            return batch
+    raise _out_of_order(header, f"after {producer.last_sequence}")
 
 
 def _check_new_epoch(producer: Producer, header: BatchHeader) -> None:

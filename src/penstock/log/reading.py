@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from penstock.errors import ErrorCode, Refused
 from penstock.log import scanning
 from penstock.log.damage import check_damage
-from penstock.log.scanning import LOOKUP_CHUNK_BYTES, Read
-from penstock.log.segment import Segment
+from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch, Read
+from penstock.log.segment import Amiss, Segment
 from penstock.world.ports import Cold, FileRange
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def read(
     segment, start = log.marks.get(offset) or locate(log, offset, cold_ok)
     while start >= segment.size and segment is not log.active:  # some are empty: all compacted
         segment, start = _after(log, segment)
+    if segment.base > offset and not log.may_have_gaps:
+        raise Amiss(log.segments[log.segment_of(offset)])
     end, next_offset = _limit(log, segment, before, cold_ok)
     if end - start > max_bytes:
         end, next_offset = _cut(log, segment, start, max_bytes, at_least_one, cold_ok)
@@ -120,16 +122,18 @@ def _cut(
 ) -> tuple[int, int]:
     """The last boundary that is known to lie within so many bytes, and the offset there."""
     offsets = segment.offsets or log.indexes.load(segment, cold_ok)
-    read_at = segment.reader(cold_ok)
-    end = offsets.boundary_at_most(start + max_bytes)
+    entry = offsets.entry_at_most(start + max_bytes)
     try:
-        if end <= start:
+        if entry < 0 or offsets.positions[entry] <= start:
+            read_at = segment.reader(cold_ok)
             return _cut_by_headers(log, segment, start, max_bytes, at_least_one, read_at)
-        next_offset = scanning.base_offset_at(read_at, end)
+        place = segment.place_of(entry, cold_ok)
     except Cold as cold:
         raise Cold(segment.file, start, cold.position + cold.length - start) from None
-    mark(log, next_offset, segment, end)
-    return end, next_offset
+    except NotABatch:
+        raise Amiss(segment) from None
+    mark(log, place.base_offset, segment, place.position)
+    return place.position, place.base_offset
 
 
 def _cut_by_headers(

@@ -1,35 +1,32 @@
 """After a stop that was not clean: what of the log can be believed.
 
 Everything past the recovery point, and the segment that it lies in, is read and checked batch by
-batch. At the tail the first bad batch ends the log: it was never synced, so never promised. Below
-the recovery point a bad batch was promised, and is kept and reported as damage instead. Indexes and
-producer state are made anew on the way. Interrupted at any point and begun again it comes to the
-same end.
+batch. Bad bytes with nothing good after them are a torn tail, and are cut off. Bad bytes below the
+recovery point were promised; and so may those be that good batches follow, since syncs are noted a
+while after they were done. Both are kept and reported as damage. Indexes and producer state are
+made anew on the way. Interrupted at any point and begun again it comes to the same end.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from penstock.errors import Refused
 from penstock.log import layout, loading, notes, truncation
 from penstock.log.damage import Damage
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.segment import Segment
-from penstock.wire import batch as batches
-from penstock.wire.batch import HEADER_SIZE, BatchHeader
-from penstock.world.ports import File
+from penstock.log.window import Window
+from penstock.wire.batch import BatchHeader
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
 
-CHUNK_BYTES = 1 << 20
 BATCHES_A_SLICE = 500
 LARGE_BYTES = 1 << 18
-SEARCH_BYTES = 1 << 18
-RELATIVE_OFFSET_MAX = 0x7FFFFFFF
+
+lines = logging.getLogger(__name__)
 
 
 def recover(log: PartitionLog) -> Iterator[None]:
@@ -74,63 +71,13 @@ def _recover_empty(log: PartitionLog) -> None:
 
 def _check_indexes(segment: Segment) -> None:
     """Those of segments below the recovery point were synced with it; missing ones are remade."""
-    if all(segment.disk.exists(segment.path(kind)) for kind in (layout.INDEX, layout.TIME_INDEX)):
-        return
-    segment.load_indexes()
-    segment.write_indexes()
-    segment.forget_indexes()
+    if not segment.has_indexes():
+        segment.remake_indexes()
 
 
 def _epochs_before(log: PartitionLog, end: int) -> LeaderEpochs:
     log.end_offset = end
     return loading.rebuild_epochs(log)
-
-
-class Window:
-    """A file read in large pieces and seen as batches."""
-
-    def __init__(self, file: File) -> None:
-        self._file = file
-        self.size = file.size
-        self._chunk = memoryview(b"")
-        self._origin = 0
-
-    def get(self, position: int, length: int) -> memoryview:
-        """Shorter at the end of the file."""
-        start = position - self._origin
-        if start < 0 or start + length > len(self._chunk):
-            self._chunk = memoryview(self._file.read(position, max(length, CHUNK_BYTES)))
-            self._origin, start = position, 0
-        return self._chunk[start : start + length]
-
-    def good_batch(self, position: int, least_offset: int) -> BatchHeader | None:
-        """The header of the batch at a position if every byte of it can be believed."""
-        head = self.get(position, HEADER_SIZE)
-        if len(head) < HEADER_SIZE:
-            return None
-        size = batches.size_at(head)
-        if size < HEADER_SIZE or position + size > self.size:
-            return None
-        try:
-            header = batches.check(self.get(position, size))
-        except Refused:
-            return None
-        if header.base_offset < least_offset or header.last_offset_delta < 0:
-            return None
-        if header.base_offset > least_offset and not self._may_skip(position, header, least_offset):
-            return None
-        return header
-
-    def _may_skip(self, position: int, header: BatchHeader, least_offset: int) -> bool:
-        """Compaction leaves gaps; but no CRC covers the offset, so a gap that is too wide for one
-        segment, or that the next batch takes back, is a fault of this batch."""
-        if header.last_offset - least_offset > RELATIVE_OFFSET_MAX:
-            return False
-        following = self.get(position + header.size, HEADER_SIZE)
-        if len(following) < HEADER_SIZE:
-            return True
-        base: int = batches.read_header(following).base_offset
-        return not least_offset < base <= header.last_offset
 
 
 class Scan:
@@ -141,36 +88,34 @@ class Scan:
         self.expected = 0
         """The least offset that the next batch can have."""
         self.count = 0
+        self._sound = -1
+        """The last segment that was looked at ahead, and found to have a good batch."""
 
     def run(self, first: int) -> Iterator[None]:
         log = self.log
         for number in range(first, len(log.segments)):
             segment = log.segments[number]
-            following = log.segments[number + 1].base if number + 1 < len(log.segments) else None
-            cut = yield from self._segment(segment, following)
-            if cut and following is not None:
-                for later in log.segments[number + 1 :]:
-                    later.remove()
-                del log.segments[number + 1 :]
-            if cut or following is None:
+            if (yield from self._segment(number)):
                 break
-            segment.write_indexes()
-            segment.forget_indexes()
-            log.rolled.append(segment)
+            if number + 1 < len(log.segments):
+                segment.write_indexes()
+                segment.forget_indexes()
+                log.rolled.append(segment)
         self._finish()
 
     def _finish(self) -> None:
         log = self.log
         log.active = active = log.segments[-1]
         if self.expected < log.recovery_point:
-            self._note_damage(active, active.size, active.size, log.recovery_point)
+            self._note_damage(active, active.size, log.recovery_point)
             active.sealed = True
         log.end_offset = self.expected
         truncation.drop_snapshots_after(log, log.end_offset)
 
-    def _segment(self, segment: Segment, following: int | None) -> Generator[None, None, bool]:
+    def _segment(self, number: int) -> Generator[None, None, bool]:
         """Returns whether the log was cut off in this segment."""
-        window = Window(segment.file)
+        segment, following = self.log.segments[number], self._following(number)
+        window = Window(segment.file, following)
         segment.begin()
         segment.size = segment.indexed_at = 0
         self.expected = max(self.expected, segment.base)
@@ -178,15 +123,18 @@ class Scan:
             header = window.good_batch(segment.size, self.expected)
             if header is not None:
                 self._take(segment, header)
-            elif self.expected >= self.log.recovery_point:
-                segment.file.truncate(segment.size)
-                return True
-            else:
-                yield from self._skip(segment, window, following)
+            elif not (yield from self._skip(segment, window)):
+                return (yield from self._end_early(number, window.size))
             self.count += 1
             if self.count % BATCHES_A_SLICE == 0 or (header and header.size > LARGE_BYTES):
                 yield
+        if following is not None and self.expected < following and not self.log.may_have_gaps:
+            return (yield from self._end_early(number, window.size))
         return False
+
+    def _following(self, number: int) -> int | None:
+        segments = self.log.segments
+        return segments[number + 1].base if number + 1 < len(segments) else None
 
     def _take(self, segment: Segment, header: BatchHeader) -> None:
         log, position = self.log, segment.size
@@ -203,38 +151,75 @@ class Scan:
             segment.aborted.append(aborted)
         self.expected = header.next_offset
 
-    def _skip(self, segment: Segment, window: Window, following: int | None) -> Iterator[None]:
-        """Synced once, and bad now: keep it, and go on with the next batch that is good."""
+    def _skip(self, segment: Segment, window: Window) -> Generator[None, None, bool]:
+        """Go on with the next good batch of the segment, if there is one."""
         position = segment.size
-        found = yield from self._next_good(window, position + 1)
-        if found is not None:
-            after, end_offset = found
-        else:
-            after = window.size
-            end_offset = self.log.recovery_point if following is None else following
-            segment.sealed = True
-        self._note_damage(segment, position, after, end_offset)
-        segment.size = after
+        found = yield from window.next_good(position + 1, self.expected)
+        if found is None:
+            return False
+        segment.size = found[0]
         segment.indexed_at = position - (1 << 31)  # so that the next batch is indexed
+        self._note_damage(segment, position, found[1])
+        return True
 
-    def _note_damage(self, segment: Segment, position: int, after: int, end_offset: int) -> None:
+    def _end_early(self, number: int, size: int) -> Generator[None, None, bool]:
+        """Nothing good is left in a segment. Returns whether the log ends there: not so if what is
+        missing was promised, or good batches come later."""
+        segment, following = self.log.segments[number], self._following(number)
+        is_promised = self.expected < self.log.recovery_point
+        if not is_promised and not (yield from self._goes_on_after(number)):
+            self._cut(number, size)
+            return True
+        if following is not None and following <= self.expected:
+            self._cut_file(segment, size)  # no offset is missing
+            return False
+        position, segment.size, segment.sealed = segment.size, size, True
+        end = self.log.recovery_point if following is None else following
+        self._note_damage(segment, position, end)
+        return False
+
+    def _goes_on_after(self, number: int) -> Generator[None, None, bool]:
+        """Whether a later segment has a good batch. None is looked through for this twice."""
+        segments = self.log.segments
+        for later in range(max(number + 1, self._sound), len(segments)):
+            if later == self._sound or (yield from self._has_good(later)):
+                self._sound = later
+                return True
+        return False
+
+    def _has_good(self, number: int) -> Generator[None, None, bool]:
+        segment = self.log.segments[number]
+        window = Window(segment.file, self._following(number))
+        if window.good_batch(0, segment.base) is not None:
+            return True
+        return (yield from window.next_good(1, segment.base)) is not None
+
+    def _cut(self, number: int, size: int) -> None:
+        """The log ends in this segment. Later ones first, and from the end: what an interruption
+        leaves is cut off at the same place by the next try."""
         log = self.log
+        for later in reversed(log.segments[number + 1 :]):
+            if later.file.size:
+                kept = later.rename(layout.TORN)
+                lines.warning("%s has nothing good in it, and was set aside", kept[-1])
+            else:
+                later.remove()
+            log.segments.remove(later)
+            log.note_folder(log.folder)
+        self._cut_file(log.segments[number], size)
+
+    def _cut_file(self, segment: Segment, size: int) -> None:
+        if segment.size < size:
+            segment.file.truncate(segment.size)
+            lines.warning(
+                "%s: %d bytes after offset %d were no whole batch, and were cut off",
+                segment.file.path,
+                size - segment.size,
+                self.expected - 1,
+            )
+
+    def _note_damage(self, segment: Segment, position: int, end_offset: int) -> None:
+        log, after = self.log, segment.size
         log.damage.append(Damage(self.expected, end_offset, segment.base, position, after))
         segment.gaps = {**(segment.gaps or {}), position: after}
         self.expected = end_offset
-
-    def _next_good(
-        self, window: Window, position: int
-    ) -> Generator[None, None, tuple[int, int] | None]:
-        """Position and base offset of the next batch that can be believed."""
-        high = self.expected.to_bytes(8, "big")[:4]
-        looks_like_one = re.compile(b"(?=" + re.escape(high) + b".{12}\\x02)", re.DOTALL)
-        while position + HEADER_SIZE <= window.size:
-            piece = bytes(window.get(position, min(SEARCH_BYTES, window.size - position)))
-            for match in looks_like_one.finditer(piece):
-                header = window.good_batch(position + match.start(), self.expected)
-                if header is not None:
-                    return position + match.start(), header.base_offset
-            position += max(len(piece) - HEADER_SIZE, 1)
-            yield
-        return None

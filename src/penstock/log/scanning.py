@@ -43,6 +43,13 @@ def find(read: Read, position: int, end: int, offset: int) -> Place | None:
     return None
 
 
+def place_at(read: Read, position: int, end: int) -> Place:
+    """The one batch that begins at a boundary."""
+    if 0 <= position < end:
+        return next(places(read, position, end, _GLANCE_SIZE))
+    raise NotABatch(position)
+
+
 def places(
     read: Read, position: int, end: int, chunk_bytes: int = SCAN_CHUNK_BYTES
 ) -> Iterator[Place]:
@@ -79,12 +86,3 @@ def headers(
             raise NotABatch(position)
         yield position, header
         position += size
-
-
-def base_offset_at(read: Read, position: int) -> int:
-    """Of the batch that begins at a boundary."""
-    data = read(position, _GLANCE_SIZE)
-    if len(data) < _GLANCE_SIZE:
-        raise NotABatch(position)
-    offset: int = _GLANCE.unpack(data)[0]
-    return offset

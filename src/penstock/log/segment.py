@@ -8,6 +8,7 @@ or wrong is made again from the batches, which are the only truth.
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import islice
 
 from crc32c import crc32c
 
@@ -15,25 +16,43 @@ from penstock.config import TopicConfig
 from penstock.log import aborted_index, layout, scanning
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.offset_index import OffsetIndex
-from penstock.log.scanning import NotABatch, Place, Read
+from penstock.log.scanning import LOOKUP_CHUNK_BYTES, SCAN_CHUNK_BYTES, NotABatch, Place, Read
 from penstock.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from penstock.log.time_index import TimeIndex
-from penstock.wire.batch import NO_TIMESTAMP
-from penstock.world.ports import Disk, File
+from penstock.wire.batch import NO_TIMESTAMP, BatchHeader
+from penstock.world.ports import Cold, Disk, File
 
 REBUILD_INTERVAL_BYTES = 4096
+WARM_BYTES = 4 << 20
+RELATIVE_OFFSET_MAX = 0x7FFFFFFF
+LONG_AGO = 1 << 31
+"""In bytes. Batches are indexed again after as much as this, and so after damage: nobody gets past
+that from what lies before it."""
+
+
+class Amiss(Exception):
+    """Indexes that do not lead to batches, or bytes that are none: `reindexing` finds out which.
+
+    Afterwards whoever met this asks again.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__(f"{segment.file.path} and its indexes do not agree")
+        self.segment = segment
 
 
 class Segment:
     __slots__ = (
         "aborted",
         "base",
+        "cuts",
         "disk",
         "file",
         "first_timestamp",
         "gaps",
         "has_aborted",
         "indexed_at",
+        "is_being_reindexed",
         "max_timestamp",
         "max_timestamp_offset",
         "offsets",
@@ -64,11 +83,14 @@ class Segment:
         self.gaps: dict[int, int] | None = None
         """Damage: position -> where the next good batch begins."""
         self.first_timestamp = NO_TIMESTAMP
-        """The first batch's; says how old the segment is."""
+        """The first batch's, or when it was appended; says how old the segment is."""
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base
         self.has_aborted = False
         """Whether transactions were aborted in it, so that there is an index of them."""
+        self.is_being_reindexed = False
+        self.cuts = 0
+        """How often it was made shorter: what was read of it before may stand there no more."""
         self.written_back = 0
         """Up to where the kernel has been asked to begin writing."""
         self.unsynced_indexes: list[File] = []
@@ -112,16 +134,35 @@ class Segment:
     def find(self, offset: int, cache: IndexCache, cold_ok: bool) -> Place | None:
         """The batch that holds an offset, or the next one after it in this segment."""
         offsets = self.offsets or cache.load(self, cold_ok)
-        start = offsets.position_before(offset - self.base)
+        entry = offsets.entry_before(offset - self.base)
+        start = 0
+        if entry >= 0:
+            place = self.place_of(entry, cold_ok)
+            if place.last_offset >= offset:
+                return place
+            start = place.position + place.size
+        return self._find_from(start, offset, cold_ok)
+
+    def find_now(self, offset: int, cache: IndexCache) -> Place | None:
+        """The same for who can wait, also until a wrong index is made again."""
         try:
-            place = self._find_from(start, offset, cold_ok)
-            misled = start and place and place.position == start and not self._agrees(place)
+            return self.find(offset, cache, cold_ok=True)
+        except Amiss:
+            self.rebuild_from_batches()
+        return self.find(offset, cache, cold_ok=True)
+
+    def place_of(self, entry: int, cold_ok: bool) -> Place:
+        """The batch that an entry of the offset index leads to, if it is the one that is meant."""
+        offsets = self.offsets
+        assert offsets is not None
+        position = offsets.positions[entry]
+        try:
+            place = scanning.place_at(self.reader(cold_ok), position, self.size)
         except NotABatch:
-            misled, place = start > 0, None
-        if not misled:
-            return place
-        offsets = self.rebuild(cache)  # the batches are the truth
-        return self._find_from(offsets.position_before(offset - self.base), offset, cold_ok)
+            raise Amiss(self) from None
+        if place.last_offset != self.base + offsets.lasts[entry]:
+            raise Amiss(self)
+        return place
 
     def _find_from(self, start: int, offset: int, cold_ok: bool) -> Place | None:
         while True:
@@ -129,40 +170,62 @@ class Segment:
                 return scanning.find(self.reader(cold_ok), start, self.size, offset)
             except NotABatch as problem:
                 if self.gaps is None or problem.position not in self.gaps:
-                    raise
+                    raise Amiss(self) from None
                 start = self.gaps[problem.position]
 
-    def _agrees(self, place: Place) -> bool:
-        offsets = self.offsets
-        assert offsets is not None
-        return offsets.position_before(place.last_offset - self.base) == place.position
-
     def load_indexes(self, cold_ok: bool = True) -> None:
-        """From their files, or from the batches where the files will not do."""
-        offsets = self._read_index(layout.INDEX, cold_ok)
-        times = self._read_index(layout.TIME_INDEX, cold_ok)
+        """From their files, or from the batches where the files will not do.
+
+        That takes long: who cannot wait for a cold read gets Amiss instead.
+        """
+        data = self._read_index(layout.INDEX, cold_ok)
+        offsets = OffsetIndex.decode(data, self.size)
+        times = TimeIndex.decode(self._read_index(layout.TIME_INDEX, cold_ok))
         aborted = self._read_index(layout.TXN_INDEX, cold_ok) if self.has_aborted else b""
+        if self.size and not (times and (data or self.disk.exists(self.path(layout.INDEX)))):
+            times = None  # one of them is missing
+        if offsets is None or times is None:
+            if not cold_ok:
+                raise Amiss(self)
+            self.rebuild_from_batches()
+        else:
+            self.offsets, self.times = offsets, times
+            self._take_newest(times)
+            self.indexed_at = offsets.positions[-1] if offsets else 0
         self.aborted = aborted_index.decode(aborted, self.path(layout.TXN_INDEX))
-        self.offsets = OffsetIndex.decode(offsets, self.size)
-        self.times = TimeIndex.decode(times)
-        if self.offsets is None or self.times is None or (self.size and not self.times):
-            self.rebuild_from_batches()  # also where a file is missing, and so empty
-        if self.times:
-            self.max_timestamp = self.times.timestamps[-1]
-            self.max_timestamp_offset = self.base + self.times.offsets[-1]
-        self.indexed_at = self.offsets.positions[-1] if self.offsets else 0
+
+    def _take_newest(self, times: TimeIndex) -> None:
+        if times:
+            self.max_timestamp = times.timestamps[-1]
+            self.max_timestamp_offset = self.base + times.offsets[-1]
 
     def largest_timestamp(self, cold_ok: bool = True) -> int:
         """Of a finished segment this is the last entry of its time index."""
-        if self.max_timestamp < 0 and self.times is None:
-            file = self.disk.open(self.path(layout.TIME_INDEX))
-            read = file.read if cold_ok else file.read_cached
-            times = TimeIndex.decode(read(max(file.size - TIME_ENTRY_SIZE, 0), TIME_ENTRY_SIZE))
-            file.close()
-            if times:
-                self.max_timestamp = times.timestamps[-1]
-                self.max_timestamp_offset = self.base + times.offsets[-1]
+        if self.max_timestamp < 0 and self.times is None and self.size:
+            last = self._last_of_times(cold_ok)
+            if last:
+                self._take_newest(last)
+            elif cold_ok:
+                self.remake_indexes()
+            else:
+                raise Amiss(self)
         return self.max_timestamp
+
+    def _last_of_times(self, cold_ok: bool) -> TimeIndex | None:
+        file = self.disk.open(self.path(layout.TIME_INDEX))
+        read, size = file.read if cold_ok else file.read_cached, file.size
+        try:
+            if size % TIME_ENTRY_SIZE:
+                return None
+            return TimeIndex.decode(read(max(size - TIME_ENTRY_SIZE, 0), TIME_ENTRY_SIZE))
+        finally:
+            file.close()
+
+    def has_indexes(self) -> bool:
+        """Whether their files are there, and of a length that they can have."""
+        if not self._last_of_times(cold_ok=True):
+            return not self.size
+        return self.disk.exists(self.path(layout.INDEX))
 
     def next_offset(self) -> int:
         """After the last batch; the base of a segment without one."""
@@ -179,28 +242,29 @@ class Segment:
         file.close()
         return data
 
-    def rebuild(self, cache: IndexCache) -> OffsetIndex:
-        """Make the indexes of a finished segment again, and keep them."""
-        self.rebuild_from_batches()
-        self.write_indexes()
-        cache.remember(self)
-        assert self.offsets is not None
-        return self.offsets
-
     def rebuild_from_batches(self) -> None:
         """Stops at what is no batch: whether that is damage is for recovery to say."""
-        size, self.size = self.size, 0
-        self.offsets, self.times = OffsetIndex(), TimeIndex()
-        self.indexed_at, self.max_timestamp = 0, NO_TIMESTAMP
-        try:
-            for _, header in scanning.headers(self.file.read, 0, size):
-                self.note(
-                    header.last_offset, header.size, header.newest_timestamp, REBUILD_INTERVAL_BYTES
-                )
-        except NotABatch:
-            self.sealed = True
-        self.size = size
-        self.finish_times()
+        draft = Draft(self)
+        self.sealed = not draft.finish() or self.sealed
+        self.adopt(draft.made)
+
+    def remake_indexes(self) -> None:
+        """Of a finished segment, on disk; but old ones stay if new ones would not reach the end."""
+        draft = Draft(self)
+        if draft.finish():
+            draft.made.write_indexes()
+            for file in draft.made.unsynced_indexes:  # were they lost, this would be done again
+                file.close()
+        self.adopt(draft.made)
+        self.forget_indexes()
+
+    def adopt(self, made: Segment) -> None:
+        """Take over what a draft has found out."""
+        made.finish_times()
+        self.offsets, self.times = made.offsets, made.times
+        self.indexed_at = made.indexed_at
+        self.max_timestamp = made.max_timestamp
+        self.max_timestamp_offset = made.max_timestamp_offset
 
     def finish_times(self) -> None:
         """So that the last entry gives the segment's largest timestamp."""
@@ -214,9 +278,9 @@ class Segment:
         self.finish_times()
         self._write_index(layout.INDEX, self.offsets.encode())
         self._write_index(layout.TIME_INDEX, self.times.encode())
-        if self.aborted or self.has_aborted:
+        if self.aborted or (self.has_aborted and self.aborted is not None):
             self.has_aborted = True
-            self._write_index(layout.TXN_INDEX, aborted_index.encode(self.aborted or ()))
+            self._write_index(layout.TXN_INDEX, aborted_index.encode(self.aborted))
 
     def _write_index(self, kind: str, data: bytes) -> None:
         file = self.disk.open(self.path(kind))
@@ -234,6 +298,7 @@ class Segment:
         assert self.aborted is not None
         self.file.truncate(size)
         self.size = size
+        self.cuts += 1
         self.written_back = min(self.written_back, size)
         self.offsets.truncate(size)
         self.times.truncate(end_offset - self.base)
@@ -277,6 +342,57 @@ class Segment:
     def remove(self) -> None:
         for kind in layout.SEGMENT_SUFFIXES:
             self.disk.remove(self.path(kind))
+
+
+class Draft:
+    """A segment's indexes, made again from its batches, some of them at a time."""
+
+    __slots__ = ("_source", "end_offset", "made")
+
+    def __init__(self, source: Segment) -> None:
+        self._source = source
+        self.made = Segment(source.disk, source.prefix.rpartition("/")[0], source.base)
+        self.made.begin()
+        self.end_offset = source.base
+        """After the batches that have been gone through."""
+
+    @property
+    def is_complete(self) -> bool:
+        return self.made.size >= self._source.size
+
+    def finish(self) -> bool:
+        """Whether there are batches, or damage that is known of, to the very end."""
+        try:
+            while not self.is_complete:
+                self.advance(self._source.size, cold_ok=True, chunk_bytes=SCAN_CHUNK_BYTES)
+        except NotABatch:
+            return False
+        return True
+
+    def advance(self, most: int, cold_ok: bool, chunk_bytes: int = LOOKUP_CHUNK_BYTES) -> None:
+        """By so many batches at most. NotABatch where there is damage that nobody knew of."""
+        source, began = self._source, self.made.size
+        read = source.reader(cold_ok)
+        try:
+            headers = scanning.headers(read, began, source.size, chunk_bytes)
+            for position, header in islice(headers, most):
+                self._take(position, header)
+        except Cold as cold:
+            if self.made.size == began:
+                ahead = min(max(cold.length, WARM_BYTES), source.size - cold.position)
+                raise Cold(cold.file, cold.position, ahead) from None
+        except NotABatch as problem:
+            if source.gaps is None or problem.position not in source.gaps:
+                raise
+            self.made.indexed_at = problem.position - LONG_AGO
+            self.made.size = source.gaps[problem.position]
+
+    def _take(self, position: int, header: BatchHeader) -> None:
+        last, last_max = header.last_offset, self.made.base + RELATIVE_OFFSET_MAX
+        if not self.end_offset <= header.base_offset <= last <= last_max:
+            raise NotABatch(position)
+        self.made.note(last, header.size, header.newest_timestamp, REBUILD_INTERVAL_BYTES)
+        self.end_offset = last + 1
 
 
 class IndexCache:

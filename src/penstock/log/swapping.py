@@ -15,19 +15,23 @@ makes one segment of it and its neighbours.
 from __future__ import annotations
 
 from itertools import count
+from typing import TYPE_CHECKING
 
-from penstock.log import layout
-from penstock.log.compaction_plan import Stretch
-from penstock.log.partition_log import PartitionLog
+from penstock.log import layout, leftovers
 from penstock.log.segment import Segment
 from penstock.world.ports import File
+
+if TYPE_CHECKING:
+    from penstock.log.compaction_plan import Stretch
+    from penstock.log.partition_log import PartitionLog
 
 
 def begin(log: PartitionLog, base: int) -> Segment:
     """A segment to write to, in files that nobody reads yet."""
+    take_back(log, base)  # what a pass may have left that failed, and could not even be undone
     target = Segment(log.disk, log.folder, base, layout.CLEANED)
     target.begin()
-    target.remove()  # what a pass that failed may have left
+    target.remove()
     return target
 
 
@@ -52,14 +56,15 @@ def decide(log: PartitionLog, target: Segment, end: int) -> None:
 
 
 def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
-    """Returns the old files, to be removed once nobody reads them."""
+    """Returns the old files, to be removed once nobody reads them. With OSError, `discard`."""
     paths: list[str] = []
     for segment in old.segments:
-        paths += segment.rename(_unused_suffix(segment))
+        paths += _set_aside(segment)
+    target.rename("")
+    for segment in old.segments:
         log.indexes.drop(segment)
         for file in segment.unsynced_indexes:
             file.close()
-    target.rename("")
     first = log.segments.index(old.segments[0])
     log.segments[first : first + len(old.segments)] = [target]
     log.rolled = [segment for segment in log.rolled if segment not in old.segments]
@@ -69,15 +74,38 @@ def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
     return paths
 
 
-def discard(target: Segment, end: int) -> None:
-    """As if it had never been begun; only while all old files are in their place.
-
-    The batches go first: without them the indexes mean nothing.
-    """
+def discard(log: PartitionLog, target: Segment) -> None:
+    """As if it had never been begun."""
     target.file.close()
-    for suffix in (layout.swap_suffix(end), layout.CLEANED):
-        target.suffix = suffix
-        target.remove()
+    if log.is_deleted:
+        return  # with all its files; the folder may be another log's by now
+    take_back(log, target.base)
+    target.suffix = layout.CLEANED
+    target.remove()
+
+
+def take_back(log: PartitionLog, offset: int) -> None:
+    """Nothing is to stand any more for segments past an offset: they stay, or change otherwise.
+
+    They get their own names again first, or a crash in between would lose them.
+    """
+    for segment in log.segments:
+        if segment.suffix:
+            segment.rename("")
+    for name in log.disk.list(log.folder):
+        end = leftovers.end_of_swap(name)
+        if end is not None and end > offset:
+            log.disk.remove(f"{log.folder}/{name}")
+            log.note_folder(log.folder)
+
+
+def _set_aside(segment: Segment) -> list[str]:
+    suffix = _unused_suffix(segment)
+    try:
+        return segment.rename(suffix)
+    except OSError:
+        segment.suffix = suffix  # some of its files have it: `take_back` gives them their names
+        raise
 
 
 def _unused_suffix(segment: Segment) -> str:

@@ -10,6 +10,8 @@ import sys
 from array import array
 from bisect import bisect_left
 
+from penstock.wire.batch import NO_TIMESTAMP
+
 ENTRY_SIZE = 12
 _SWAPPED = sys.byteorder == "little"
 
@@ -34,6 +36,11 @@ class TimeIndex:
         """A relative offset up to which every record is older than the timestamp."""
         found = bisect_left(self.timestamps, timestamp)
         return self.offsets[found - 1] if found else 0
+
+    def newest_before(self, relative_offset: int) -> int:
+        """The largest timestamp that was learned before an offset; -1 if there is none."""
+        found = bisect_left(self.offsets, relative_offset)
+        return self.timestamps[found - 1] if found else NO_TIMESTAMP
 
     def truncate(self, relative_offset: int) -> None:
         """Forget what was learned at or past an offset."""

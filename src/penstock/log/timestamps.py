@@ -9,26 +9,24 @@ what the log is then.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.config import TopicConfig
 from penstock.errors import Malformed, Refused
 from penstock.log import reading, scanning
+from penstock.log.reindexing import reindexed
 from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch
-from penstock.log.segment import Segment
+from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps
-from penstock.wire.batch import BatchHeader
+from penstock.wire.batch import NO_TIMESTAMP, BatchHeader
 from penstock.wire.batch_builder import records_of
 from penstock.wire.records import Cursor, is_far
 from penstock.world.ports import Cold
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
-
-T = TypeVar("T")
 
 SLICE_HEADERS = 256
 """Looked at in one step, at some microseconds each."""
@@ -38,7 +36,6 @@ EXPANSION_MAX = 16
 EXPANDED_BYTES_MIN = 16 << 20
 """Batches that are larger than this, and than so many of the topic's largest, are not opened."""
 WARM_BYTES = 256 << 10
-WARM_TRIES = 3
 SEARCHES_MAX = 2
 NOWHERE = 1 << 63
 """Past every offset."""
@@ -57,12 +54,22 @@ class Candidate(NamedTuple):
     data: bytes
 
 
+class Some(NamedTuple):
+    """What one step has seen of a segment: where each batch begins, and its header."""
+
+    headers: list[tuple[int, BatchHeader]]
+    next_offset: int
+    """Where to go on, in this segment or after it."""
+    is_found: bool = False
+    """The last one is what was wanted."""
+
+
 def first_since(
     log: PartitionLog, timestamp: int, before: int, at: int = 0
 ) -> Steps[TimedOffset | None]:
     """The first record from `at` on and below `before` that is not older than a timestamp."""
     while at < before:
-        at, candidate = yield from _warmed(partial(_look, log, timestamp, at))
+        at, candidate = yield from reindexed(log, partial(_look, log, timestamp, at))
         if candidate is None:
             yield None
             continue
@@ -76,41 +83,59 @@ def first_since(
     return None
 
 
-def newest(log: PartitionLog) -> Steps[TimedOffset | None]:
-    """The first record that has the largest timestamp of all."""
+def newest(log: PartitionLog, before: int) -> Steps[TimedOffset | None]:
+    """The first record below `before` that has the largest timestamp of all there."""
     for _ in range(SEARCHES_MAX):
-        segment = yield from _newest_segment(log)
-        if segment is None:
+        chosen = yield from _newest_segment(log, before)
+        if chosen is None:
             return None
-        found = yield from first_since(log, segment.max_timestamp, log.end_offset, segment.base)
+        timestamp, segment = chosen
+        found = yield from first_since(log, timestamp, before, segment.base)
         if found is not None or segment in log.segments:
             return found
     return None
 
 
-def _newest_segment(log: PartitionLog) -> Steps[Segment | None]:
-    chosen: Segment | None = None
+def _newest_segment(log: PartitionLog, before: int) -> Steps[tuple[int, Segment] | None]:
+    """The first one with the largest timestamp, and that."""
+    chosen: tuple[int, Segment] | None = None
     for number, segment in enumerate(list(log.segments), 1):
-        if segment.size:
-            timestamp = yield from _warmed(segment.largest_timestamp)
-            if chosen is None or timestamp > chosen.max_timestamp:
-                chosen = segment
+        if segment.size and segment.base < before:
+            timestamp = yield from _newest_in(log, segment, before)
+            if chosen is None or timestamp > chosen[0]:
+                chosen = timestamp, segment
         if number % SLICE_SEGMENTS == 0:
             yield None
     return chosen
 
 
-def _warmed(action: Callable[[bool], T]) -> Steps[T]:
-    """Try again after each read that would have waited; read all the same if that does not help."""
-    last, tries = ("", 0, 0), 0
-    while True:
-        try:
-            return action(tries >= WARM_TRIES)
-        except Cold as cold:
-            place = cold.file.path, cold.position, cold.length
-            last, tries = place, tries + 1 if place == last else 1
-            with suppress(OSError):  # it may be gone by now: the next try tells
-                yield cold
+def _newest_in(log: PartitionLog, segment: Segment, before: int) -> Steps[int]:
+    following = log.segment_of(segment.base) + 1
+    if before >= min(_base_of(log, following), log.end_offset):
+        return (yield from reindexed(log, segment.largest_timestamp))
+    at, largest = yield from reindexed(log, partial(_indexed_newest, log, segment, before))
+    while at < before:
+        look = partial(_headers_from, log, segment, at, lambda each: each.next_offset >= before)
+        some = yield from reindexed(log, look)
+        below = (each for _, each in some.headers if each.last_offset < before)
+        largest = max([largest, *(each.newest_timestamp for each in below)])
+        at = some.next_offset
+        yield None
+    return largest
+
+
+def _indexed_newest(
+    log: PartitionLog, segment: Segment, before: int, cold_ok: bool
+) -> tuple[int, int]:
+    """How far the indexes lead below an offset, and what they say is the newest up to there."""
+    offsets = log.indexes.load(segment, cold_ok)
+    assert segment.times is not None
+    entry = offsets.entry_before(before - segment.base - 1)
+    if entry < 0:
+        return segment.base, NO_TIMESTAMP
+    place = segment.place_of(entry, cold_ok)
+    newest = segment.times.newest_before(place.last_offset + 1 - segment.base)
+    return place.last_offset + 1, newest
 
 
 # One step of a search; gives where to go on
@@ -133,28 +158,46 @@ def _look(
 def _look_in(
     log: PartitionLog, segment: Segment, timestamp: int, at: int, cold_ok: bool
 ) -> tuple[int, Candidate | None]:
-    log.write_out()
     log.indexes.load(segment, cold_ok)
     assert segment.times is not None
-    begin = at = max(at, segment.base + segment.times.offset_before(timestamp))
+    at = max(at, segment.base + segment.times.offset_before(timestamp))
+    some = _headers_from(log, segment, at, lambda each: each.max_timestamp >= timestamp, cold_ok)
+    if not some.is_found:
+        return some.next_offset, None
+    position, header = some.headers[-1]
+    if len(some.headers) > 1:
+        at = some.headers[-2][1].last_offset + 1
+    return at, Candidate(header, segment.reader(cold_ok)(position, header.size))
+
+
+def _headers_from(
+    log: PartitionLog,
+    segment: Segment,
+    at: int,
+    is_wanted: Callable[[BatchHeader], bool],
+    cold_ok: bool,
+) -> Some:
+    """From the batch that holds an offset to the first that is wanted, or as many as a step may."""
+    log.write_out()
     position = _position_of(log, segment, at, cold_ok)
-    read = segment.reader(cold_ok)
-    headers = scanning.headers(read, position, segment.size, LOOKUP_CHUNK_BYTES)
+    headers = scanning.headers(segment.reader(cold_ok), position, segment.size, LOOKUP_CHUNK_BYTES)
+    found: list[tuple[int, BatchHeader]] = []
     try:
         for start, header in islice(headers, SLICE_HEADERS):
-            if header.max_timestamp >= timestamp:
-                return at, Candidate(header, read(start, header.size))
+            found.append((start, header))
             at, position = header.last_offset + 1, start + header.size
+            if is_wanted(header):
+                return Some(found, at, True)
     except Cold as cold:
-        if at == begin:
+        if not found:
             ahead = min(max(cold.length, WARM_BYTES), segment.size - cold.position)
             raise Cold(cold.file, cold.position, ahead) from None
     except NotABatch as problem:
-        return _after_damage(log, segment, problem), None
-    if position >= segment.size or at <= begin:
-        return _base_of(log, log.segment_of(segment.base) + 1), None
+        return Some(found, _after_damage(log, segment, problem))
+    if position >= segment.size:
+        return Some(found, _base_of(log, log.segment_of(segment.base) + 1))
     reading.mark(log, at, segment, position)
-    return at, None
+    return Some(found, at)
 
 
 def _position_of(log: PartitionLog, segment: Segment, offset: int, cold_ok: bool) -> int:
@@ -170,7 +213,7 @@ def _after_damage(log: PartitionLog, segment: Segment, problem: NotABatch) -> in
     for stretch in log.damage:
         if stretch.segment_base == segment.base and stretch.position == problem.position:
             return stretch.end_offset
-    raise problem
+    raise Amiss(segment)
 
 
 def _base_of(log: PartitionLog, number: int) -> int:

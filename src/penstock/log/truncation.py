@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from penstock.errors import ErrorCode, Refused
-from penstock.log import layout, loading
+from penstock.log import layout, loading, swapping
 from penstock.log.producer_state import ProducerStates
+from penstock.wire.batch import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
+    from penstock.log.segment import Segment
 
 
 def undo(log: PartitionLog) -> None:
-    """A write failed: the log is what its files say. Reads them again, since this is rare."""
-    active = log.active
+    """A write failed: the log is as it was before the first append that was to be written.
+
+    From memory, since whatever made the write fail may make reads fail too. Only cutting the file
+    can, should the disk have kept some of the write: no append is taken then before that is done.
+    """
+    active, end = log.active, log.written_end
     assert active is not None
-    active.truncate(active.file.size, log.written_end)
-    _ends_at(log, log.written_end)
+    _shrink(active, end, *log.before)
+    log.end_offset = end
+    log.epochs.truncate_end(end)
+    log.producers.undo(end)
+    log.forget_marks()
+    try:
+        active.file.truncate(active.size)
+    except OSError:
+        log.is_torn = active.sealed = True
+
+
+def _shrink(
+    segment: Segment, end_offset: int, size: int, max_timestamp: int, max_timestamp_offset: int
+) -> None:
+    """What is in memory of a segment, without what was added past its former size."""
+    assert segment.offsets is not None
+    assert segment.times is not None
+    assert segment.aborted is not None
+    segment.size = size
+    segment.offsets.truncate(size)
+    segment.times.truncate(end_offset - segment.base)
+    segment.aborted[:] = [each for each in segment.aborted if each.last_offset < end_offset]
+    segment.indexed_at = segment.offsets.positions[-1] if segment.offsets else 0
+    segment.max_timestamp, segment.max_timestamp_offset = max_timestamp, max_timestamp_offset
+    if not size:
+        segment.first_timestamp = NO_TIMESTAMP
+
+
+def mend(log: PartitionLog) -> None:
+    """Cut off what a failed write has left; until that succeeds the log cannot grow."""
+    assert log.active is not None
+    log.active.file.truncate(log.active.size)
+    log.is_torn = log.active.sealed = False
 
 
 def truncate_to(log: PartitionLog, offset: int) -> None:
@@ -26,8 +64,11 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.write_out()
     if offset >= log.end_offset or log.active is None:
         return
+    if log.is_torn:
+        mend(log)
     offset = max(offset, log.segments[0].base)
     log.lowered(offset)  # first, or a crash in here would look like lost data
+    swapping.take_back(log, offset)
     keep = log.segment_of(offset) + 1
     for segment in log.segments[keep:]:
         segment.remove()
@@ -37,7 +78,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.indexes.load(active)
     log.indexes.drop(active)
     loading.aborted_in(log, active)
-    place = active.find(offset, log.indexes, cold_ok=True)
+    place = active.find_now(offset, log.indexes)
     if place is not None:
         active.truncate(place.position, place.base_offset)
     log.note_folder(log.folder)
@@ -61,10 +102,11 @@ def start_over(log: PartitionLog, offset: int) -> None:
     log.open()
     log.write_out()
     log.lowered(min(offset, log.start_offset))
+    swapping.take_back(log, -1)
     for segment in log.segments:
         segment.remove()
         log.indexes.drop(segment)
-    log.segments, log.active = [], None
+    log.segments, log.active, log.is_torn = [], None, False
     log.rolled, log.damage = [], []
     drop_snapshots_after(log, -1)
     log.epochs.truncate_end(0)
@@ -94,22 +136,35 @@ def advance_start(log: PartitionLog, offset: int) -> list[str]:
 
 
 def drop_first(log: PartitionLog, count: int) -> list[str]:
-    """The first segments go. Their files are renamed; those who are reading them go on."""
+    """The first segments go. Their files are renamed; those who are reading them go on.
+
+    One that cannot be renamed stays, with those after it, and is tried first the next time.
+    """
     if count == 0:
         return []
     log.touched = True
-    dropped, log.segments = log.segments[:count], log.segments[count:]
-    log.forget_marks()
-    files: list[str] = []
-    for segment in dropped:
-        files += segment.rename(layout.DELETED)
-        log.indexes.drop(segment)
-        log.disk.remove(segment.prefix + layout.SNAPSHOT)
-    log.rolled = [segment for segment in log.rolled if segment not in dropped]
-    log.note_folder(log.folder)
-    log.start_offset = max(log.start_offset, log.segments[0].base)
+    log.start_offset = max(log.start_offset, log.segments[count].base)
     log.epochs.truncate_start(log.start_offset)
     log.damage = [stretch for stretch in log.damage if stretch.end_offset > log.start_offset]
+    log.forget_marks()
+    log.note_folder(log.folder)
+    files: list[str] = []
+    try:
+        for segment in log.segments[:count]:
+            files += _drop(log, segment)
+    except OSError:
+        if not files:
+            raise
+    return files
+
+
+def _drop(log: PartitionLog, segment: Segment) -> list[str]:
+    files = segment.rename(layout.DELETED)
+    log.segments = log.segments[1:]
+    log.rolled = [each for each in log.rolled if each is not segment]
+    log.indexes.drop(segment)
+    with suppress(OSError):  # the next snapshot takes the place of it
+        log.disk.remove(segment.prefix + layout.SNAPSHOT)
     return files
 
 

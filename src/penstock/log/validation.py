@@ -1,7 +1,8 @@
 """What a batch must satisfy before it is appended for a producer.
 
 Header, CRC, counts and timestamps always, at the cost of the CRC. The records themselves only where
-the topic asks for it, which may take long and is done off the loop.
+the topic asks for it, or the header lacks what they say, which may take long and is done off the
+loop.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from penstock.wire.batch import (
 )
 from penstock.wire.batch_builder import check_records, recompress
 from penstock.wire.compression import Codec
+from penstock.world.ports import Buffer
 
 EXPANSION_MAX = 64
 """How many times `max.message.bytes` a batch may take once it is decompressed."""
@@ -33,11 +35,7 @@ _LAST_CODEC = max(Codec)
 
 def check_batch(batch: memoryview, config: TopicConfig, now_ms: int) -> BatchHeader:
     """The header of a batch that may be appended, or Refused."""
-    if len(batch) > config.max_message_bytes:
-        raise Refused(
-            ErrorCode.MESSAGE_TOO_LARGE,
-            f"a batch of {len(batch)} bytes; the topic takes up to {config.max_message_bytes}",
-        )
+    _check_size(batch, config)
     header = batches.check(batch)
     count = header.record_count
     if count < 1 or header.last_offset_delta != count - 1:
@@ -51,6 +49,14 @@ def check_batch(batch: memoryview, config: TopicConfig, now_ms: int) -> BatchHea
         if header.base_timestamp != header.max_timestamp:
             check_time(header.base_timestamp, config, now_ms)
     return header
+
+
+def _check_size(batch: Buffer, config: TopicConfig) -> None:
+    if len(batch) > config.max_message_bytes:
+        raise Refused(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"a batch of {len(batch)} bytes; the topic takes up to {config.max_message_bytes}",
+        )
 
 
 def _check_attributes(header: BatchHeader) -> None:
@@ -94,9 +100,17 @@ def _invalid(reason: str) -> Refused:
 
 def is_heavy(header: BatchHeader, config: TopicConfig) -> bool:
     """Whether the batch must be looked into, off the loop, by `look_inside`."""
+    if lacks_time(header, config):
+        return True
     if config.keeps_batches:
         return False
     return config.looks_inside or _wanted_codec(config) not in (None, header.codec)
+
+
+def lacks_time(header: BatchHeader, config: TopicConfig) -> bool:
+    """Whether only the records can say how old the batch is: some clients leave its largest
+    timestamp unset, and then nobody would know when it expires."""
+    return header.max_timestamp < 0 and config.message_timestamp_type == "CreateTime"
 
 
 def look_inside(
@@ -104,7 +118,7 @@ def look_inside(
 ) -> bytearray:
     """Check every record, and compress the batch as the topic asks; the batch to append.
 
-    Some clients leave the largest timestamp unset: it is set to what the records say.
+    A largest timestamp that is unset, or wrong, is set to what the records say.
     """
     limit = max(EXPANSION_MAX * config.max_message_bytes, EXPANDED_BYTES_MIN)
     largest = check_records(batch, limit, keyed=config.compacts)
@@ -113,6 +127,7 @@ def look_inside(
     codec = _wanted_codec(config)
     if codec is not None and codec != header.codec:
         checked = recompress(batch, codec, _level(config, codec), limit)
+        _check_size(checked, config)
     else:
         checked = bytearray(batch)
     if read_header(checked).max_timestamp != largest:

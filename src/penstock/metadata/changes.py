@@ -48,6 +48,8 @@ class Commit(Generic[T]):
     puts: Sequence[Put] = ()
     deletes: Sequence[str] = ()
     session: str | None = None
+    makes_room: bool = False
+    """A way out of a full disk, so it may use the room that is kept for that."""
 
 
 def create_topic(
@@ -102,6 +104,7 @@ def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord
             topic_key(name),
             *(partition_key(topic.id, index) for index in range(len(topic.partitions))),
         ],
+        makes_room=True,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -103,14 +104,15 @@ def _set_topic_configs(
     record = msgspec.structs.replace(topic.record, configs=configs)
     if record == topic.record:
         return Commit(answer=record)
-    return rewrite_topic(image, topic, record, nonce)
+    # Less may be kept from now on.
+    return replace(rewrite_topic(image, topic, record, nonce), makes_room=True)
 
 
 def _set_broker_configs(
     image: Image, node_id: int | None, configs: dict[str, str]
 ) -> Commit[ConfigRecord]:
     held = image.broker_config(node_id)
-    return _set_configs(broker_config_key(node_id), held, configs)
+    return replace(_set_configs(broker_config_key(node_id), held, configs), makes_room=True)
 
 
 def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:

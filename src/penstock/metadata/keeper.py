@@ -17,7 +17,7 @@ from penstock.metadata.changes import Commit
 from penstock.metadata.cluster import Changed
 from penstock.metadata.cluster_changes import found_cluster
 from penstock.metadata.image import Image
-from penstock.metadata.store import Conflict, Put, Reset, Store, Unavailable, Unknown
+from penstock.metadata.store import Conflict, NoRoom, Put, Reset, Store, Unavailable, Unknown
 
 T = TypeVar("T")
 
@@ -35,6 +35,8 @@ class Keeper:
         self.store = store
         self.image = image
         self.on_change = on_change or (lambda changed: None)
+        self.make_room: Callable[[], bool] = lambda: False
+        """Frees some of a full disk, for a change that will free more; False if it cannot."""
         self._turn = asyncio.Lock()
         self._moved = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
@@ -74,6 +76,7 @@ class Keeper:
 
     async def _change(self, decide: Callable[[Image], Commit[T]]) -> T:
         unclear: list[tuple[Put, T]] = []
+        reason = ""
         for _ in range(TRIES_MAX):
             self._refuse_if_failed()
             if done := await self._found(unclear):
@@ -84,8 +87,10 @@ class Keeper:
             try:
                 revision = await self._commit(commit)
             except Conflict as conflict:
+                reason = "others changed the same metadata each time"
                 await self._seen(conflict.revision)
-            except Unknown:
+            except Unknown as problem:
+                reason = f"the metadata store does not say whether it was written: {problem}"
                 unclear.extend((put, commit.answer) for put in commit.puts[:1])
                 await asyncio.sleep(RETRY_MS / 1000)
             else:
@@ -93,10 +98,18 @@ class Keeper:
                 return commit.answer
         raise Refused(
             ErrorCode.REQUEST_TIMED_OUT,
-            f"other brokers changed the same metadata {TRIES_MAX} times over; try again",
+            f"tried {TRIES_MAX} times in vain; {reason}",
         )
 
     async def _commit(self, commit: Commit[T]) -> int:
+        try:
+            return await self._write(commit)
+        except NoRoom:
+            if not (commit.makes_room and self.make_room()):
+                raise
+            return await self._write(commit)
+
+    async def _write(self, commit: Commit[T]) -> int:
         return await self.store.commit(commit.checks, commit.puts, commit.deletes, commit.session)
 
     async def _found(self, unclear: list[tuple[Put, T]]) -> tuple[T] | None:

@@ -22,6 +22,7 @@ def merge(
     checks: dict[str, int] = {}
     puts: dict[str, bytes] = {}
     deletes: list[str] = []
+    makes_room = True
     for key, change in changes.items():
         try:
             commit = change(image)
@@ -32,6 +33,13 @@ def merge(
         checks.update(commit.checks)
         puts.update(commit.puts)
         deletes.extend(commit.deletes)
+        makes_room &= commit.makes_room
     # The catalog first, where it is written: its nonce tells this commit from all others.
     ordered = sorted(puts.items(), key=lambda put: put[0] != CATALOG)
-    return Commit(answer=answers, checks=list(checks.items()), puts=ordered, deletes=deletes)
+    return Commit(
+        answer=answers,
+        checks=list(checks.items()),
+        puts=ordered,
+        deletes=deletes,
+        makes_room=makes_room,
+    )

@@ -63,6 +63,10 @@ class Unavailable(Exception):
     """The store did not answer in time. What was to be written surely was not."""
 
 
+class NoRoom(Unavailable):
+    """The store's disk is full. What was to be written surely was not."""
+
+
 class SessionLost(Exception):
     """The session that the keys were to be bound to has ended; nothing was written."""
 

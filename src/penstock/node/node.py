@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+from contextlib import suppress
 from functools import partial
 
 from penstock.api.broker import Broker
 from penstock.api.table import answered
-from penstock.errors import Refused, Unusable
+from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
 from penstock.metadata.cluster import Changed, Topic
 from penstock.metadata.cluster_changes import bump_leader_epochs, register_broker
@@ -24,7 +25,9 @@ from penstock.metadata.records import BrokerRecord
 from penstock.metadata.store import Session, SessionLost, Store, Unavailable, Unknown
 from penstock.metadata.stores.sqlite import SqliteStore
 from penstock.node.settings import NodeSettings, host_and_port
+from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
+from penstock.server.reserve import Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.upkeep import Upkeep
@@ -48,6 +51,9 @@ class Node:
     async def start(self) -> None:
         disk, config = self.world.disk, self.config
         disk.make_folder(config.data_dir)
+        self.reserve = Reserve(disk, config.data_dir)
+        if self.reserve.give_up_if_needed():
+            log.error("the disk is full; the broker starts with what it had in reserve")
         self.store = await self._open_store()
         self.image = Image(config.node_id, self.settings.texts)
         self.keeper = Keeper(self.store, self.image)
@@ -61,9 +67,12 @@ class Node:
         )
         await self._recover_logs()
         self._build()
+        with suppress(OSError):  # no room for the reserve: then none for records either
+            await self.upkeep.keep_room()
         self._listen()
         await self._register(bump=not self.log_dir.was_clean)
         self.upkeep.start()
+        self.coordinating.start()
         self._watches = [
             asyncio.create_task(self._stay_registered()),
             asyncio.create_task(self._watch_keeper()),
@@ -89,20 +98,25 @@ class Node:
 
     def _build(self) -> None:
         world = self.world
+        self.syncer = Syncer(world.disk, lambda error: self._fail(f"disk failure: {error}"))
         self.broker = Broker(
             self.config,
             self.image,
             self.log_dir,
             world.disk,
             world.chance,
+            world.clock,
             answered(),
-            in_steps=partial(carry_out, partial(wait_on, world.disk)),
+            in_steps=partial(carry_out, partial(wait_on, world.disk, syncer=self.syncer)),
         )
         self.broker.configured = dict(self.settings.texts)
-        self.syncer = Syncer(world.disk, lambda error: self._fail(f"disk failure: {error}"))
         self.door = Door(world, self.broker, self.keeper, self.syncer)
-        self.upkeep = Upkeep(world.clock, world.disk, self.broker, self.door, self.syncer)
+        self.upkeep = Upkeep(
+            world.clock, world.disk, self.broker, self.door, self.syncer, self.reserve
+        )
+        self.coordinating = Coordinating(world.disk, self.door)
         self.keeper.on_change = self._follow
+        self.keeper.make_room = self._make_room
 
     async def _open_store(self) -> Store:
         url = self.config.store or f"sqlite:{self.config.data_dir}/metadata.sqlite"
@@ -127,6 +141,8 @@ class Node:
             log.warning("%s belongs to no topic of this cluster, and was moved aside", folder)
         for _ in log_dir.recover_all():
             await asyncio.sleep(0)
+        for (name, index), reason in log_dir.unrecoverable.items():
+            log.error("%s-%d is left out until the next start: %s", name, index, reason)
         await self._sync_recovered()
         for each in log_dir.logs.values():
             for damage in each.damage:
@@ -135,7 +151,7 @@ class Node:
     def _claim(self, topic: Topic, index: int) -> None:
         try:
             self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
-        except Unusable as problem:
+        except (OSError, Unusable) as problem:
             log.error("%s-%d is left out: %s", topic.name, index, problem)
 
     async def _sync_recovered(self) -> None:
@@ -168,8 +184,22 @@ class Node:
         return host, self.port
 
     async def _register(self, *, bump: bool) -> None:
+        """All or nothing: a lease without a broker would look like one that is well."""
+        session = await self.store.session(self.config.session_timeout_ms)
+        try:
+            await self._announce(session.id, bump)
+        except BaseException:
+            await self._let_go(session)
+            raise
+        self.session: Session = session
+
+    async def _let_go(self, session: Session) -> None:
+        """Where the store cannot be told, the lease ends by itself."""
+        with suppress(Unavailable, Unknown, Unusable):
+            await session.close()
+
+    async def _announce(self, session_id: str, bump: bool) -> None:
         host, port = self._advertised()
-        self.session: Session = await self.store.session(self.config.session_timeout_ms)
         record = BrokerRecord(
             node_id=self.config.node_id,
             host=host,
@@ -180,8 +210,10 @@ class Node:
             features=dict(SUPPORTED),
         )
         try:
-            await self.keeper.change(lambda image: register_broker(image, record, self.session.id))
+            await self.keeper.change(lambda image: register_broker(image, record, session_id))
         except Refused as refused:
+            if refused.code is ErrorCode.REQUEST_TIMED_OUT:  # the store was busy, which passes
+                raise Unavailable(refused.message) from refused
             raise Unusable(refused.message) from refused
         if bump:
             node_id = self.config.node_id
@@ -199,25 +231,50 @@ class Node:
             self.broker.reconfigure(topic)
         if changed.broker_configs:
             self.broker.reconfigure_all()
+        self.coordinating.follow(changed)
+
+    def _make_room(self) -> bool:
+        if not self.reserve.give_up():
+            return False
+        log.warning("the disk is full; what was held in reserve is given up to make room")
+        self.broker.disk_is_full = True  # upkeep says when there is room again
+        return True
 
     def _fail(self, reason: str) -> None:
         if not self.failed.done():
             self.failed.set_result(reason)
 
     async def stop(self) -> None:
-        """Cleanly: everything that was acknowledged, and more, is on disk and marked so."""
+        """Cleanly: everything that was acknowledged, and more, is on disk and marked so.
+
+        Unusable, and no mark, if the disk did not take it.
+        """
         for watch in self._watches:
             watch.cancel()
         self.listener.close()
         self.door.close()
+        await self.coordinating.stop()
         await self.upkeep.stop()
-        await self.syncer.drain()
-        await self.world.disk.sync_all(*self.log_dir.close_logs())
+        try:
+            await self._close_logs()
+        finally:
+            await self._let_go(self.session)
+            await self.keeper.close()
+            await self.store.close()
+
+    async def _close_logs(self) -> None:
         member = self.image.brokers.get(self.config.node_id)
-        self.log_dir.finish(member.epoch if member else -1)
-        await self.session.close()
-        await self.keeper.close()
-        await self.store.close()
+        try:
+            self.reserve.give_up_if_needed()
+            await self.syncer.drain()
+            await self.world.disk.sync_all(*self.log_dir.close_logs())
+            self.log_dir.finish(member.epoch if member else -1)
+        except OSError as problem:
+            self.log_dir.abandon()
+            raise Unusable(
+                f"the stop was not clean, because the disk failed ({problem}); the next start "
+                "looks through the logs"
+            ) from problem
 
 
 def _text(uuid: bytes) -> str:

@@ -13,11 +13,15 @@ from dataclasses import replace
 from importlib import import_module
 
 from penstock.errors import Refused, Unusable
+from penstock.metadata.store import Unavailable, Unknown
 from penstock.node import log_lines, settings
 from penstock.node.node import Node
 from penstock.node.settings import NodeSettings
 from penstock.world.real import real_world
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+HANDLES_MIN = 256
+"""With fewer, connections and logs would soon fail each other."""
 HANDLES_FOR_FILES = 10_000
 FEW_CONNECTIONS = 10_000
 GC_THRESHOLDS = (50_000, 20, 50)
@@ -36,7 +40,7 @@ def serve(texts: Mapping[str, str]) -> int:
             return runner.run(_serve(wanted))
     except Refused as refused:
         return _give_up(refused.message)
-    except Unusable as problem:
+    except (Unusable, Unavailable, Unknown, OSError) as problem:
         return _give_up(str(problem))
 
 
@@ -48,17 +52,18 @@ def _give_up(reason: str) -> int:
 async def _serve(wanted: NodeSettings) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told_to_stop.set)
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it for SIGHUP
+            loop.add_signal_handler(number, told_to_stop.set)
     node = Node(real_world(), wanted)
     await node.start()
+    where = settings.address(node.host, node.port)
+    sys.stdout.write(f"penstock ready: broker {wanted.broker.node_id} at {where}\n")
+    sys.stdout.flush()
     # What is there now stays: the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-    ready = f"penstock ready: broker {wanted.broker.node_id} at {node.host}:{node.port}\n"
-    sys.stdout.write(ready)
-    sys.stdout.flush()
     stopping = asyncio.create_task(told_to_stop.wait())
     await asyncio.wait((stopping, node.failed), return_when=asyncio.FIRST_COMPLETED)
     if node.failed.done():
@@ -80,6 +85,11 @@ def best_loop() -> Callable[[], asyncio.AbstractEventLoop]:
 def raise_file_limit() -> int:
     """Every connection and every open log file takes a handle; how many there may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < HANDLES_MIN:
+        raise Unusable(
+            f"the process may have {hard} file handles, and a broker needs at least {HANDLES_MIN}: "
+            "raise the limit (ulimit -n)"
+        )
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard

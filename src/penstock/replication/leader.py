@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.metadata.internal_topics import INTERNAL
 from penstock.replication.signals import Line, Reached, Signal
 
 
@@ -21,6 +22,7 @@ class Leader:
         "high_watermark",
         "in_sync",
         "index",
+        "is_internal",
         "log",
         "moved",
         "node_id",
@@ -39,6 +41,8 @@ class Leader:
     ) -> None:
         self.node_id = node_id
         self.topic = topic
+        self.is_internal = topic in INTERNAL
+        """Written to by coordinators alone."""
         self.topic_id = log.topic_id
         self.index = index
         self.epoch = epoch

@@ -106,7 +106,7 @@ class Door:
                 failure = error
                 continue
             config = leader.log.config
-            if config.flush_on_acks_all or leader.log.has_enough_to_flush:
+            if config.flush_on_acks_all or leader.log.has_enough_to_flush or leader.log.rolled:
                 self._syncer.want(leader)
             if not config.flush_on_acks_all and leader.advance():
                 moved.append(leader)
@@ -115,6 +115,17 @@ class Door:
                 leader.announce()
             raise failure
         return moved
+
+    def settle(self) -> None:
+        """End a pass that no connection waits for."""
+        try:
+            moved = self.write_out()
+        except OSError as error:
+            log.error("the log could not be written: %s", error)
+            self.disk_failed(error)
+            return
+        for leader in moved:
+            leader.announce()
 
     def disk_failed(self, error: OSError) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TypeVar
 
 from penstock.log.steps import Steps, Sync, Wait
+from penstock.server.syncer import Syncer
 from penstock.world.ports import Cold, Disk
 
 T = TypeVar("T")
@@ -30,12 +31,14 @@ async def carry_out(wait_for: Callable[[Wait], Awaitable[None]], steps: Steps[T]
                 failure = error
 
 
-async def wait_on(disk: Disk, wait: Wait) -> None:
+async def wait_on(disk: Disk, wait: Wait, syncer: Syncer | None = None) -> None:
+    """Where nothing but reading is done, no syncer is needed."""
     if wait is None:
         await asyncio.sleep(0)
     elif isinstance(wait, Cold):
         await disk.warm(wait.file, wait.position, wait.length)
     elif isinstance(wait, Sync):
-        await disk.sync_all(wait.files, wait.folders)
+        assert syncer is not None
+        await syncer.sync(wait.files, wait.folders)
     else:
         await disk.offload(wait)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from penstock.replication.leader import Leader
 from penstock.world.ports import Disk, File
@@ -18,11 +18,12 @@ RETRY_MS = 100
 class Syncer:
     """At most one round runs at a time; what is appended meanwhile belongs to the next one."""
 
-    def __init__(self, disk: Disk, on_failure: Callable[[OSError], None]) -> None:
+    def __init__(self, disk: Disk, on_failure: Callable[[Exception], None]) -> None:
         self._disk = disk
         self._on_failure = on_failure
         self._wanted: dict[Leader, None] = {}
         self._rounds: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
 
     def want(self, leader: Leader) -> None:
         self._wanted[leader] = None
@@ -34,11 +35,26 @@ class Syncer:
             leaders, self._wanted = list(self._wanted), {}
             try:
                 await self._round(leaders)
-            except OSError as error:
-                log.critical("syncing to disk failed, what is on it is unknown: %s", error)
-                self._on_failure(error)
+            except Exception as error:
+                self._fail(error)
                 return
         self._rounds = None
+
+    def _fail(self, error: Exception) -> None:
+        is_bug = not isinstance(error, OSError)
+        reason = "syncing to disk failed, what is on it is unknown: %s"
+        log.critical(reason, error, exc_info=is_bug)
+        self._failure = self._failure or error
+        self._on_failure(error)
+
+    async def sync(self, files: Sequence[File], folders: Sequence[str]) -> None:
+        """Beside the rounds, and as fatal if it fails: the kernel tells of a failed writeback only
+        once, and whose it was may not be known."""
+        try:
+            await self._sync(files, folders)
+        except Exception as error:
+            self._fail(error)
+            raise
 
     async def _round(self, leaders: list[Leader]) -> None:
         tokens = [(leader, leader.log.begin_sync()) for leader in leaders if not leader.deleted]
@@ -55,7 +71,7 @@ class Syncer:
         for leader in moved:
             leader.announce()
 
-    async def _sync(self, files: list[File], folders: list[str]) -> None:
+    async def _sync(self, files: Sequence[File], folders: Sequence[str]) -> None:
         """Without a descriptor left nothing was tried, and so nothing has failed yet."""
         while True:
             try:
@@ -68,6 +84,12 @@ class Syncer:
                 await asyncio.sleep(RETRY_MS / 1000)
 
     async def drain(self) -> None:
-        """Wait until nothing that was wanted is left to sync."""
+        """Wait until nothing that was wanted is left to sync.
+
+        Raises what has made a round fail, now or before: the kernel tells of a failed writeback
+        only once, so a later sync that goes well says nothing.
+        """
         if self._rounds is not None:
             await self._rounds
+        if self._failure is not None:
+            raise self._failure

@@ -16,6 +16,7 @@ from penstock.metadata.cluster import Topic
 from penstock.replication.leader import Leader
 from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
+from penstock.server.reserve import Reserve
 from penstock.server.syncer import Syncer
 from penstock.world.ports import Clock, Disk
 
@@ -24,7 +25,8 @@ log = logging.getLogger(__name__)
 Work = Callable[[], Iterable[None] | Awaitable[None]]
 """In slices, or with waits of its own."""
 
-DISK_CHECK_MS = 1000
+ROOM_CHECK_MS = 1000
+DROPPED_CHECK_MS = 200
 FLUSH_CHECK_MS = 1000
 PARTITIONS_A_SLICE = 64
 DELETIONS_A_SLICE = 20
@@ -34,14 +36,21 @@ LAG_WORTH_A_LINE_MS = 200
 
 class Upkeep:
     def __init__(
-        self, clock: Clock, disk: Disk, broker: Broker, door: Door, syncer: Syncer
+        self,
+        clock: Clock,
+        disk: Disk,
+        broker: Broker,
+        door: Door,
+        syncer: Syncer,
+        reserve: Reserve,
     ) -> None:
         self._clock = clock
         self._disk = disk
         self._broker = broker
         self._door = door
         self._syncer = syncer
-        self._cleaner = Cleaner(clock, disk, broker, self._remove_replaced)
+        self._reserve = reserve
+        self._cleaner = Cleaner(clock, disk, broker, syncer, self._remove_replaced)
         self._tasks: list[asyncio.Task[None]] = []
         self._removals: set[asyncio.Task[None]] = set()
         self._writing: asyncio.Future[None] | None = None
@@ -51,12 +60,13 @@ class Upkeep:
     def start(self) -> None:
         config = self._broker.config
         idle_ms = min(config.connections_max_idle_ms, config.request_receive_timeout_ms) / 4
-        self._every(DISK_CHECK_MS, self._check_room)
-        self._every(FLUSH_CHECK_MS, self._flush_due)
-        self._every(min(idle_ms, 10_000), self._close_idle)
-        self._every(config.retention_check_interval_ms, self._drop_expired)
-        self._every(config.cleaner_backoff_ms, self._cleaner.run)
-        self._every(config.checkpoint_interval_ms, self._checkpoint)
+        self._every(ROOM_CHECK_MS, "looking after free disk space", self.keep_room)
+        self._every(DROPPED_CHECK_MS, "removing dropped segments", self._remove_dropped)
+        self._every(FLUSH_CHECK_MS, "looking for logs to flush", self._flush_due)
+        self._every(min(idle_ms, 10_000), "closing idle connections", self._close_idle)
+        self._every(config.retention_check_interval_ms, "retention", self._drop_expired)
+        self._every(config.cleaner_backoff_ms, "compaction", self._cleaner.run)
+        self._every(config.checkpoint_interval_ms, "writing a checkpoint", self._checkpoint)
         self._tasks.append(asyncio.create_task(self._watch_lag()))
         self._remove_doomed()
 
@@ -68,21 +78,26 @@ class Upkeep:
         if self._writing is not None:  # or it would overwrite what the stop writes
             await asyncio.wait([self._writing])
 
-    def _every(self, interval_ms: float, work: Work) -> None:
-        self._tasks.append(asyncio.create_task(self._repeat(interval_ms, work)))
+    def _every(self, interval_ms: float, name: str, work: Work) -> None:
+        self._tasks.append(asyncio.create_task(self._repeat(interval_ms, name, work)))
 
-    async def _repeat(self, interval_ms: float, work: Work) -> None:
+    async def _repeat(self, interval_ms: float, name: str, work: Work) -> None:
+        """A failure is told once, until it works again."""
+        has_failed = False
         while True:
             await asyncio.sleep(interval_ms / 1000)
             try:
-                steps = work()
-                if isinstance(steps, Awaitable):
-                    await steps
-                else:
-                    for _ in steps:
-                        await asyncio.sleep(0)
-            except Exception:
-                log.exception("upkeep failed, and is tried again later")
+                await _carry_out(work)
+            except Exception as problem:
+                if not has_failed:
+                    is_bug = not isinstance(problem, OSError)
+                    reason = "%s failed, and is tried again every %d ms: %s"
+                    log.error(reason, name, interval_ms, problem, exc_info=is_bug)
+                has_failed = True
+            else:
+                if has_failed:
+                    log.warning("%s works again", name)
+                has_failed = False
 
     async def _watch_lag(self) -> None:
         while True:
@@ -93,22 +108,35 @@ class Upkeep:
             if lag_ms > LAG_WORTH_A_LINE_MS:
                 log.warning("the loop was held up for %d ms", lag_ms)
 
-    def _check_room(self) -> Iterable[None]:
+    def check_room(self) -> None:
+        """Without the reserve there is none for records, or they would fill what it has left."""
         config = self._broker.config
         free = self._disk.free_bytes(config.data_dir)
-        is_full = free < config.disk_free_min_bytes
+        is_full = free < config.disk_free_min_bytes + self._reserve.needed_bytes
         if is_full != self._broker.disk_is_full:
             self._broker.disk_is_full = is_full
             if is_full:
                 log.error("the disk has %d bytes left: writes are refused", free)
             else:
-                log.warning("the disk has room again: writes are accepted")
+                log.warning("the disk has %d bytes left: writes are tried again", free)
+
+    async def keep_room(self) -> None:
+        """Also before the first records come, which may be more than there is room for."""
+        try:
+            if self._reserve.can_be_made:
+                await self._disk.offload(self._reserve.make)
+        finally:
+            self.check_room()
+
+    def _remove_dropped(self) -> Iterable[None]:
+        for paths, delay_ms in self._broker.take_dropped():
+            self._remove_later(paths, delay_ms, self._disk.remove)
         return ()
 
     def _flush_due(self) -> Iterable[None]:
         now_ms = self._clock.now_ms()
         for count, leader in enumerate(self._broker.open_leaders()):
-            if leader.log.flush_due(now_ms):
+            if leader.log.flush_due(now_ms) or leader.log.rolled:
                 self._syncer.want(leader)
             if count % PARTITIONS_A_SLICE == 0:
                 yield
@@ -117,20 +145,23 @@ class Upkeep:
         self._door.close_idle()
         return ()
 
-    def _drop_expired(self) -> Iterable[None]:
+    async def _drop_expired(self) -> None:
         now_ms = self._clock.now_ms()
         self._remove_doomed()
-        for paths, delay_ms in self._broker.take_dropped():
-            self._remove_later(paths, delay_ms, self._disk.remove)
+        in_use = set(self._broker.open_leaders())
         for leader in self._broker.leaders_with_data():
             try:
-                self._drop_expired_of(leader, now_ms)
-            except OSError as problem:  # the others must not grow for it
-                log.error("%s-%d: retention failed: %s", leader.topic, leader.index, problem)
-            yield
+                await self._drop_expired_of(leader, now_ms)
+                if leader not in in_use:
+                    _close_files(leader)
+            except Exception as problem:  # the others must not grow for it
+                name, is_bug = f"{leader.topic}-{leader.index}", not isinstance(problem, OSError)
+                log.error("%s: retention failed: %s", name, problem, exc_info=is_bug)
+            await asyncio.sleep(0)
 
-    def _drop_expired_of(self, leader: Leader, now_ms: int) -> None:
-        dropped = leader.log.drop_expired(now_ms, leader.high_watermark)
+    async def _drop_expired_of(self, leader: Leader, now_ms: int) -> None:
+        steps = leader.log.expire(now_ms, leader.high_watermark)
+        dropped = await self._broker.in_steps(steps)
         leader.log.producers.expire(now_ms, self._broker.config.producer_id_expiration_ms)
         self._remove_later(dropped, leader.log.config.file_delete_delay_ms, self._disk.remove)
 
@@ -177,3 +208,19 @@ class Upkeep:
         await asyncio.sleep(delay_ms / 1000)
         for path in paths:
             await self._disk.offload(partial(remove, path))
+
+
+async def _carry_out(work: Work) -> None:
+    steps = work()
+    if isinstance(steps, Awaitable):
+        await steps
+        return
+    for _ in steps:
+        await asyncio.sleep(0)
+
+
+def _close_files(leader: Leader) -> None:
+    """They were opened for one look; a log that is used opens them again."""
+    if leader.log.synced_end == leader.log.end_offset and not leader.log.rolled:
+        for segment in leader.log.segments:
+            segment.file.close()

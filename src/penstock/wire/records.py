@@ -5,6 +5,9 @@ one the same source runs as it is (docs/decisions/0003-one-compiled-module.md). 
 annotation here, so nothing but the standard library is needed at run time. Integers wrap at 64 bits
 in the compiled form and not in the other: every sum below is bounded first, so both agree.
 
+Compiled code keeps the interpreter's lock, also on a thread of its own. So what may go through many
+records takes a cursor and goes `most` of them ahead: between two such calls others get their turn.
+
     length           varint     key      varint length or -1, bytes
     attributes       int8       value    varint length or -1, bytes
     timestamp delta  varlong    headers  varint count, then for each
@@ -29,6 +32,8 @@ VARLONG_BYTES: Final = 10
 FARTHEST: Final = 0x3FFF_FFFF_FFFF_FFFF
 """Bases and deltas stay within this, so that their sum never leaves 64 bits."""
 OFFSET_DELTA_MAX: Final = 0x7FFF_FFFF
+ALL: Final = OFFSET_DELTA_MAX
+"""No batch has more records."""
 
 Headers = tuple[tuple[bytes, bytes | None], ...]
 
@@ -84,6 +89,7 @@ class Cursor:
         "end",
         "header_count",
         "headers_at",
+        "is_done",
         "key_at",
         "key_size",
         "left",
@@ -99,6 +105,7 @@ class Cursor:
             raise Malformed(f"a batch of {count} records")
         self.data = data
         self.left: i64 = count
+        self.is_done = False
         self.start: i64 = 0
         self.end: i64 = 0
         self.offset_delta: i64 = -1
@@ -116,6 +123,7 @@ class Cursor:
         if self.left == 0:
             if self.end != len(self.data):
                 raise Malformed(f"{len(self.data) - self.end} bytes after the last record")
+            self.is_done = True
             return False
         self.left -= 1
         try:
@@ -277,30 +285,39 @@ def walk(data: bytes, count: i64, base_offset: i64 = 0, base_timestamp: i64 = 0)
     return found
 
 
-def spans(data: bytes, count: i64) -> list[Span]:
-    """Every record as a place, so that those which stay can be copied as they are."""
-    found: list[Span] = []
+def pairs(data: bytes, count: i64) -> list[tuple[bytes | None, bytes | None]]:
+    """Every record's key and value, for who needs no more."""
+    found: list[tuple[bytes | None, bytes | None]] = []
     cursor = Cursor(data, count)
     while cursor.advance():
-        found.append(Span(cursor))
+        found.append((cursor.key(), cursor.value()))
     return found
 
 
-def verify(data: bytes, count: i64, keyed: bool = False) -> int:
-    """Checks what a producer sent, copying nothing, and gives the largest timestamp delta.
+def spans(cursor: Cursor, most: i64 = ALL) -> list[Span]:
+    """The next records as places, so that those which stay can be copied as they are."""
+    found: list[Span] = []
+    while most > 0 and cursor.advance():
+        found.append(Span(cursor))
+        most -= 1
+    return found
+
+
+def verify(cursor: Cursor, keyed: bool = False, most: i64 = ALL) -> int:
+    """Checks the next records that a producer sent, copying nothing; their largest timestamp delta.
 
     A producer numbers its records 0, 1, 2, and so on; a compacted topic asks for keys.
     """
-    cursor = Cursor(data, count)
-    expected: i64 = 0
+    expected: i64 = cursor.offset_delta + 1
     largest: i64 = -FARTHEST
-    while cursor.advance():
+    while most > 0 and cursor.advance():
         if cursor.offset_delta != expected:
             raise Malformed(f"record {expected} has the offset delta {cursor.offset_delta}")
         if keyed and cursor.key_size < 0:
             raise Malformed(f"record {expected} has no key, and the topic is compacted")
         largest = max(largest, cursor.timestamp_delta)
         expected += 1
+        most -= 1
     return largest
 
 

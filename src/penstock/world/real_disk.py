@@ -220,7 +220,7 @@ class RealDisk:
     def __init__(self, max_open_files: int | None = None) -> None:
         """By default a quarter of the handles that the process may have: sockets need some too."""
         soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self._max_open = max_open_files or max(64, min(soft_limit // 4, MOST_OPEN_FILES))
+        self._max_open = max_open_files or max(1, min(soft_limit // 4, MOST_OPEN_FILES))
         self._filesystems: dict[int, int] = {}
         self._open: OrderedDict[int, ref[RealFile]] = OrderedDict()
         """Weakly: a file that nobody knows any more, being dropped, gives its space back."""
@@ -282,11 +282,16 @@ class RealDisk:
 
     def write_whole(self, path: str, data: bytes) -> None:
         temporary = f"{path}.{next(self._numbers)}.tmp"  # a thread may be writing the same file
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError:
+            with suppress(OSError):  # or it would keep room that there is too little of
+                os.unlink(temporary)
+            raise
         self.sync_folder(os.path.dirname(path))
 
     def rename(self, old: str, new: str) -> None:
@@ -307,6 +312,9 @@ class RealDisk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def modified_ms(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
 
     def free_bytes(self, path: str) -> int:
         space = os.statvfs(path)
@@ -381,12 +389,13 @@ class RealDisk:
         """On a thread. One descriptor per file system stays open, so that no error passes unseen
         because somebody else was told of it."""
         devices: dict[int, str] = {}
-        for path in paths:
+        for folder in {os.path.dirname(path) for path in paths}:
             with suppress(FileNotFoundError):
-                devices[os.stat(path).st_dev] = path
-        for device, path in devices.items():
+                devices[os.stat(folder or ".").st_dev] = folder
+        for device, folder in devices.items():
             if device not in self._filesystems:
-                self._filesystems[device] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+                self._filesystems[device] = os.open(_lasting_folder(folder, device), flags)
             linux.syncfs(self._filesystems[device])
 
     async def warm(self, file: File, position: int, length: int) -> None:
@@ -414,6 +423,17 @@ class RealDisk:
 
     def offload(self, work: Callable[[], T]) -> Awaitable[T]:
         return asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+
+def _lasting_folder(folder: str, device: int) -> str:
+    """As far up on a file system as we may read: what is removed while it is open keeps its space,
+    and folders of partitions are removed."""
+    folder = os.path.abspath(folder)
+    while True:
+        above = os.path.dirname(folder)
+        if above == folder or os.stat(above).st_dev != device or not os.access(above, os.R_OK):
+            return folder
+        folder = above
 
 
 def _read_through(descriptor: int, position: int, length: int) -> None:

@@ -17,6 +17,7 @@ from penstock.api.call import Call, Unanswerable
 from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
 from penstock.errors import ErrorCode, Refused
 from penstock.log.validation import check_batch, is_heavy, look_inside
+from penstock.metadata.internal_topics import refuse_internal
 from penstock.replication.leader import Leader
 from penstock.wire.batch import BatchHeader, read_header
 from penstock.wire.messages.k00_produce import (
@@ -88,6 +89,8 @@ class Produce:
             leader = self.broker.leader_by_id(topic.topic_id, part.index)
         else:
             leader = self.broker.leader(topic.name, part.index)
+        if leader.is_internal:
+            refuse_internal(leader.topic)
         if self.request.acks == ALL:
             leader.check_enough_in_sync()
         batch = part.records

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from penstock.api.broker import Broker
 from penstock.errors import ErrorCode, Refused
-from penstock.log.validation import check_batch
+from penstock.log.validation import check_batch, lacks_time
 from penstock.replication.leader import Leader
 from penstock.wire.single_produce import (
     ACKS_ALL,
@@ -51,14 +51,14 @@ def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | Pl
         return None
     by_id = asked.version >= TOPIC_IDS_SINCE
     leader = broker.known_leader(asked.topic, asked.partition, by_id=by_id)
-    if leader is None or not leader.log.config.keeps_batches:
+    if leader is None or leader.is_internal or not leader.log.config.keeps_batches:
         return None
     log, batch = leader.log, asked.batch
     try:
         if asked.acks == ACKS_ALL:
             leader.check_enough_in_sync()
         header = check_batch(batch, log.config, now_ms)
-        if header.is_transactional:
+        if header.is_transactional or lacks_time(header, log.config):
             return None
         done = log.append(batch, header, now_ms, leader.epoch)
     except Refused:

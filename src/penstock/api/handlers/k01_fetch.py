@@ -4,20 +4,26 @@ Version 7 brought incremental sessions (`api/fetch_sessions.py`), 9 and 12 leade
 divergence, 13 topic ids in place of names. Only batches wholly below the high watermark are
 shown, or below the last stable offset to those who read committed. A fetch with too little to
 answer waits for its partitions' high watermarks to move. Bytes that are not in the page cache are
-warmed off the loop first.
+warmed off the loop first, and a segment whose index misleads is gone through in steps.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.fetch_sessions import Fetching, Key
 from penstock.api.outcome import Later, Outcome, Resume
 from penstock.errors import ErrorCode, Refused
+from penstock.log.reindexing import reindex
+from penstock.log.segment import Amiss, Segment
+from penstock.log.steps import Steps
 from penstock.replication.leader import Leader
 from penstock.wire.messages.k01_fetch import (
     AbortedTransaction,
@@ -38,6 +44,14 @@ WARMED_AT_MOST = 16
 TOPIC_IDS_SINCE = 13
 
 
+class NotYet(Exception):
+    """Something has to be done off the loop before a partition can be read."""
+
+    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
+        super().__init__()
+        self.work = work
+
+
 @dataclass(slots=True)
 class Gathered:
     """What one look at all partitions of a fetch found."""
@@ -46,6 +60,7 @@ class Gathered:
     must_answer: bool = False
     answers: list[tuple[Key, PartitionData]] = field(default_factory=list)
     leaders: list[Leader] = field(default_factory=list)
+    """One for each answer, where none was refused."""
 
 
 @dataclass(slots=True)
@@ -56,29 +71,32 @@ class Fetch:
     by_id: bool
     max_bytes: int
     warmed: int = 0
+    reindexed: set[Segment] = field(default_factory=set)
     time_is_up: bool = False
+    seen: Gathered | None = None
+    """While it waits: what there was at the last look."""
 
     def outcome(self) -> Outcome[FetchResponse]:
         try:
             found = self.gather()
-        except Cold as cold:
-            return self.warm(cold)
+        except NotYet as not_yet:
+            return self.resume(not_yet)
         if self.is_enough(found):
             return self.response(found)
+        self.seen = found
         sources = [leader.moved for leader in found.leaders]
         return Later(sources, self.look_again, self.request.max_wait_ms)
 
     def look_again(self, time_is_up: bool) -> FetchResponse | Resume[FetchResponse] | None:
         self.time_is_up = time_is_up
         try:
-            found = self.gather()
-        except Cold as cold:
-            return self.warm(cold)
+            found = self.gather_news()
+        except NotYet as not_yet:
+            return self.resume(not_yet)
         return self.response(found) if self.is_enough(found) else None
 
-    def warm(self, cold: Cold) -> Resume[FetchResponse]:
-        self.warmed += 1
-        return Resume(partial(self.broker.warm, cold), lambda _: self.outcome())
+    def resume(self, not_yet: NotYet) -> Resume[FetchResponse]:
+        return Resume(not_yet.work, lambda _: self.outcome())
 
     def is_enough(self, found: Gathered) -> bool:
         request = self.request
@@ -93,20 +111,45 @@ class Fetch:
     def gather(self) -> Gathered:
         found = Gathered()
         for key, wanted in self.fetching.partitions:
-            data = PartitionData(wanted.partition, high_watermark=-1, records=b"")
+            data, leader = self.look_at(key, wanted, found)
             found.answers.append((key, data))
-            try:
-                leader = self.leader(key)
+            if leader is not None:
                 found.leaders.append(leader)
-                leader.log.write_out()  # should that fail, it is not this partition's reading
-                self.read_safely(leader, wanted, data, self.max_bytes - found.size)
-            except Refused as refused:
-                data.error_code = refused.code
-                found.must_answer = True
-            else:
-                found.size += len(data.records) if data.records is not None else 0
-                found.must_answer |= data.diverging_epoch.epoch >= 0
         return found
+
+    def gather_news(self) -> Gathered:
+        """The same by another look at what has moved since: thousands may not have."""
+        found = self.seen
+        assert found is not None
+        for number, leader in enumerate(found.leaders):
+            key, data = found.answers[number]
+            if (
+                leader.high_watermark != data.high_watermark
+                or leader.log.start_offset != data.log_start_offset
+                or leader.deleted
+            ):
+                found.size -= len(data.records or b"")
+                wanted = self.fetching.partitions[number][1]
+                found.answers[number] = key, self.look_at(key, wanted, found)[0]
+        return found
+
+    def look_at(
+        self, key: Key, wanted: FetchPartition, found: Gathered
+    ) -> tuple[PartitionData, Leader | None]:
+        """What there is now, with as much of it as what was found before leaves room for."""
+        data = PartitionData(wanted.partition, high_watermark=-1, records=b"")
+        leader: Leader | None = None
+        try:
+            leader = self.leader(key)
+            leader.log.write_out()  # should that fail, it is not this partition's reading
+            self.read_safely(leader, wanted, data, self.max_bytes - found.size)
+        except Refused as refused:
+            data.error_code = refused.code
+            found.must_answer = True
+        else:
+            found.size += len(data.records or b"")
+            found.must_answer |= data.diverging_epoch.epoch >= 0
+        return data, leader
 
     def leader(self, key: Key) -> Leader:
         topic, topic_id, index = key
@@ -119,9 +162,24 @@ class Fetch:
         """A partition whose files cannot be read must not keep the others from being read."""
         try:
             self.read(leader, wanted, data, room)
+        except Cold as cold:
+            self.warmed += 1
+            raise NotYet(partial(self.broker.warm, cold)) from None
+        except Amiss as amiss:
+            raise self.once_reindexed(leader, amiss) from amiss
         except OSError as problem:
             log.error("%s-%d cannot be read: %s", leader.topic, leader.index, problem)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from problem
+
+    def once_reindexed(self, leader: Leader, amiss: Amiss) -> NotYet | Refused:
+        """Refused where that did not help, or while somebody else is at it."""
+        segment = amiss.segment
+        if segment in self.reindexed:
+            log.error("%s-%d cannot be read: %s", leader.topic, leader.index, amiss)
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR)
+        self.reindexed.add(segment)
+        steps = _reindex_safely(leader, segment)
+        return NotYet(lambda: self.broker.in_steps(steps))
 
     def read(self, leader: Leader, wanted: FetchPartition, data: PartitionData, room: int) -> None:
         leader.check_epoch(wanted.current_leader_epoch)
@@ -177,6 +235,11 @@ class Fetch:
                 answer.responses.append(FetchableTopicResponse(key[0], key[1], []))
             answer.responses[-1].partitions.append(data)
         return answer
+
+
+def _reindex_safely(leader: Leader, segment: Segment) -> Steps[None]:
+    with suppress(OSError, Refused):  # the next look at the partition tells
+        yield from reindex(leader.log, segment)
 
 
 def fetch(broker: Broker, request: FetchRequest, call: Call) -> Outcome[FetchResponse]:

@@ -8,10 +8,13 @@ a debugging client, which is told the end of the log even above the high waterma
 
 from __future__ import annotations
 
+import logging
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome, Resume
 from penstock.errors import ErrorCode, Refused
+from penstock.log.segment import Amiss
 from penstock.log.steps import Steps
 from penstock.log.timestamps import TimedOffset
 from penstock.replication.leader import Leader
@@ -23,6 +26,8 @@ from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsTopicResponse,
 )
 
+log = logging.getLogger(__name__)
+
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 READ_COMMITTED = 1
 NOTHING = -1
@@ -30,8 +35,8 @@ DEBUGGING = -2
 """The replica id of a client that wants to see the log as it is, not as it is committed."""
 
 
-Found = dict[tuple[Leader, int], TimedOffset | None]
-"""What was found for a partition and a timestamp."""
+Found = dict[tuple[Leader, int], TimedOffset | Refused | None]
+"""What was found for a partition and a timestamp, or why nothing can be."""
 
 
 def list_offsets(
@@ -63,16 +68,30 @@ def _search(broker: Broker, request: ListOffsetsRequest) -> Steps[Found]:
             except Refused:
                 continue  # the answer says so
             if (leader, timestamp) not in found:
-                found[leader, timestamp] = yield from _steps(leader, timestamp, request)
+                found[leader, timestamp] = yield from _safely(leader, timestamp, request)
     return found
+
+
+def _safely(
+    leader: Leader, timestamp: int, request: ListOffsetsRequest
+) -> Steps[TimedOffset | Refused | None]:
+    """A partition whose files cannot be read must not keep the others from being searched."""
+    try:
+        return (yield from _steps(leader, timestamp, request))
+    except Refused as refused:
+        return refused
+    except (OSError, Amiss) as problem:
+        log.error("%s-%d cannot be searched: %s", leader.topic, leader.index, problem)
+        return Refused(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 def _steps(
     leader: Leader, timestamp: int, request: ListOffsetsRequest
 ) -> Steps[TimedOffset | None]:
+    end = _end(leader, request)
     if timestamp == MAX_TIMESTAMP:
-        return leader.log.max_timestamp()
-    return leader.log.offset_for_timestamp(timestamp, _end(leader, request))
+        return leader.log.max_timestamp(end)
+    return leader.log.offset_for_timestamp(timestamp, end)
 
 
 def _answer(broker: Broker, request: ListOffsetsRequest, found: Found) -> ListOffsetsResponse:
@@ -99,6 +118,8 @@ def _tell(
         leader = _leader(broker, topic, wanted)
         if _is_searched(wanted.timestamp):
             record = found.get((leader, wanted.timestamp))
+            if isinstance(record, Refused):
+                raise record
             if record is not None:
                 answer.timestamp, answer.offset = record.timestamp, record.offset
         else:

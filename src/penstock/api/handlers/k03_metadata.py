@@ -2,55 +2,90 @@
 
 Version 0 asks for all topics with an empty list, later ones with null. Version 10 brought topic
 ids, 12 questions by id. A topic that is asked for by name and not there is created where both the
-client (version 4) and `auto.create.topics.enable` allow it, and the answer waits for that.
+client (version 4) and `auto.create.topics.enable` allow it, and the answer waits for that. What is
+asked for twice is answered once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.change_each import change_each
 from penstock.api.outcome import Outcome
+from penstock.api.slices import SLICE_ELEMENTS, Writing, in_slices, written
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.metadata.changes import Commit, alike, collides, create_topic, is_topic_name
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import INTERNAL
 from penstock.metadata.records import PartitionRecord, TopicRecord
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k03_metadata import (
     MetadataRequest,
-    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
 
+BY_ID_SINCE = 12
+CREATED_MAX = 1000
+"""For one request. Clients ask again for topics that are not there yet."""
+
+Created = Mapping[str, TopicRecord | Refused]
+Found = Topic | MetadataResponseTopic
+"""A topic, or the answer to a question for one that is not there."""
+
+
+class Asked(NamedTuple):
+    name: str | None
+    topic_id: bytes
+
 
 def metadata(broker: Broker, request: MetadataRequest, call: Call) -> Outcome[MetadataResponse]:
     wanted = request.topics
     if wanted is None or (call.version == 0 and not wanted):
-        topics = [_describe(broker.image, topic) for topic in broker.image.topics.values()]
-        return _response(broker, topics)
+        return _answer(broker, call.version, list(broker.image.topics.values()))
+    asked = list(dict.fromkeys(Asked(item.name, item.topic_id) for item in wanted))
+    if call.version < BY_ID_SINCE and not all(map(_is_by_name, asked)):
+        return _answer(broker, call.version, map(_refused, asked))
     may_create = broker.config.auto_create_topics and request.allow_auto_topic_creation
-    names = {
-        item.name or "" for item in wanted if may_create and _could_be_created(broker.image, item)
-    }
+    names = _to_create(broker.image, asked) if may_create else []
     if not names:
-        return _answer(broker, wanted, {})
-    collisions = alike(sorted(names))
-    creations = [
-        (name, _creation(broker, name, collisions.get(name), call.now_ms)) for name in sorted(names)
-    ]
-    return change_each(broker, creations, partial(_answer, broker, wanted))
+        return _find(broker, call.version, asked, {})
+    collisions = alike(names)
+    return change_each(
+        broker,
+        ((name, _creation(broker, name, collisions.get(name), call.now_ms)) for name in names),
+        partial(_find, broker, call.version, asked),
+    )
 
 
-def _could_be_created(image: Image, item: MetadataRequestTopic) -> bool:
-    return bool(item.name) and item.topic_id == NULL_UUID and image.topic(item.name or "") is None
+def _is_by_name(asked: Asked) -> bool:
+    return asked.name is not None and asked.topic_id == NULL_UUID
+
+
+def _refused(asked: Asked) -> MetadataResponseTopic:
+    """To a client that asks by id in a version in which it cannot."""
+    return MetadataResponseTopic(ErrorCode.INVALID_REQUEST, asked.name or "", asked.topic_id)
+
+
+def _to_create(image: Image, asked: Sequence[Asked]) -> list[str]:
+    missing = (
+        each.name
+        for each in asked
+        if each.name
+        and each.topic_id == NULL_UUID
+        and image.topic(each.name) is None
+        and each.name not in INTERNAL
+    )
+    return sorted(islice(missing, CREATED_MAX))
 
 
 def _creation(
@@ -75,40 +110,66 @@ def _creation(
     return decide
 
 
-def _answer(
-    broker: Broker,
-    wanted: Sequence[MetadataRequestTopic],
-    created: Mapping[str, TopicRecord | Refused],
-) -> MetadataResponse:
-    return _response(broker, [_find(broker.image, item, created) for item in wanted])
-
-
 def _find(
-    image: Image, item: MetadataRequestTopic, created: Mapping[str, TopicRecord | Refused]
-) -> MetadataResponseTopic:
-    by_id = item.topic_id != NULL_UUID
-    topic = image.topic_by_id(item.topic_id) if by_id else image.topic(item.name or "")
+    broker: Broker, version: int, asked: Sequence[Asked], created: Created
+) -> Outcome[MetadataResponse]:
+    return _answer(broker, version, (_found(broker.image, each, created) for each in asked))
+
+
+def _found(image: Image, asked: Asked, created: Created) -> Found:
+    name, topic_id = asked
+    by_id = topic_id != NULL_UUID
+    topic = image.topic_by_id(topic_id) if by_id else image.topic(name or "")
     if topic is not None:
-        return _describe(image, topic)
+        return topic
     code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    refused = created.get(item.name or "")
+    refused = created.get(name or "")
     if isinstance(refused, Refused):
         code = refused.code
-    elif not by_id and not is_topic_name(item.name or ""):
+    elif not by_id and not is_topic_name(name or ""):
         code = ErrorCode.INVALID_TOPIC
-    return MetadataResponseTopic(code, item.name, item.topic_id)
+    return MetadataResponseTopic(code, name, topic_id)
 
 
-def _describe(image: Image, topic: Topic) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        partitions=[
-            _partition(image, index, record)
-            for index, record in enumerate(topic.partitions)
-            if record is not None
-        ],
+def _answer(broker: Broker, version: int, found: Iterable[Found]) -> Outcome[MetadataResponse]:
+    return in_slices(
+        broker, _topics(broker.image, version, found), lambda topics: _response(broker, topics)
     )
+
+
+def _topics(image: Image, version: int, found: Iterable[Found]) -> Steps[Any]:
+    topics = Writing(version)
+    for each in found:
+        if isinstance(each, Topic):
+            each = yield from _describe(image, each, version, topics)  # noqa: PLW2901
+        if topics.add(each):
+            yield None
+    return topics
+
+
+def _describe(
+    image: Image, topic: Topic, version: int, topics: Writing
+) -> Steps[MetadataResponseTopic]:
+    """Where there is no room left in the answer, the topic says so in place of its partitions."""
+    answer = MetadataResponseTopic(
+        name=topic.name, topic_id=topic.id, is_internal=topic.name in INTERNAL
+    )
+    try:
+        topics.check_room()
+        partitions = _partitions(image, topic)
+        if len(topic.partitions) > SLICE_ELEMENTS:
+            answer.partitions = yield from written(version, partitions, inside=topics)
+        else:
+            answer.partitions = list(partitions)
+    except Refused as refused:
+        answer.error_code = refused.code
+    return answer
+
+
+def _partitions(image: Image, topic: Topic) -> Iterator[MetadataResponsePartition]:
+    for index, record in enumerate(topic.partitions):
+        if record is not None:
+            yield _partition(image, index, record)
 
 
 def _partition(image: Image, index: int, record: PartitionRecord) -> MetadataResponsePartition:
@@ -124,7 +185,7 @@ def _partition(image: Image, index: int, record: PartitionRecord) -> MetadataRes
     )
 
 
-def _response(broker: Broker, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+def _response(broker: Broker, topics: Any) -> MetadataResponse:
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(

@@ -1,15 +1,17 @@
 """FindCoordinator: which broker looks after a group.
 
-Version 1 brought the type of the key, 4 several keys in one request (KIP-699). Groups are looked
-after by this broker. Transactional ids and share groups are refused, with an error that clients do
-not try again: both are not supported yet.
+Version 1 brought the type of the key, 4 several keys in one request (KIP-699). The first group that
+asks makes the topic that offsets are kept in. Transactional ids and share groups are refused, with
+an error that clients do not try again: both are not supported yet.
 """
 
 from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.outcome import Change, Outcome
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
 from penstock.metadata.records import BrokerRecord
 from penstock.wire.messages.k10_find_coordinator import (
     Coordinator,
@@ -27,26 +29,42 @@ UNSUPPORTED = {
 
 def find_coordinator(
     broker: Broker, request: FindCoordinatorRequest, call: Call
-) -> FindCoordinatorResponse:
-    found = _coordinator(broker, request.key_type)
-    if call.version < MANY_KEYS_SINCE:
-        return FindCoordinatorResponse(node_id=found.node_id, host=found.host, port=found.port)
-    return FindCoordinatorResponse(
-        coordinators=[
-            Coordinator(key, found.node_id, found.host, found.port)
-            for key in request.coordinator_keys
-        ]
+) -> Outcome[FindCoordinatorResponse]:
+    if request.key_type != GROUP:
+        problem = UNSUPPORTED.get(request.key_type, f"{request.key_type} is no coordinator's type")
+        raise Refused(ErrorCode.INVALID_REQUEST, problem)
+
+    def answer(_: object) -> FindCoordinatorResponse:
+        if call.version < MANY_KEYS_SINCE:
+            found = _coordinator(broker, request.key)
+            return FindCoordinatorResponse(node_id=found.node_id, host=found.host, port=found.port)
+        return FindCoordinatorResponse(
+            coordinators=[_found(broker, key) for key in dict.fromkeys(request.coordinator_keys)]
+        )
+
+    if broker.image.topic(OFFSETS) is not None:
+        return answer(None)
+    topic_id, now_ms = broker.chance.uuid(), call.now_ms
+    return Change(
+        lambda image: create_offsets_topic(image, broker.config, topic_id=topic_id, now_ms=now_ms),
+        answer,
     )
 
 
-def _coordinator(broker: Broker, key_type: int) -> BrokerRecord:
-    if key_type != GROUP:
-        problem = UNSUPPORTED.get(key_type, f"{key_type} is no type of coordinator")
-        raise Refused(ErrorCode.INVALID_REQUEST, problem)
-    member = broker.image.brokers.get(broker.node_id)
+def _found(broker: Broker, key: str) -> Coordinator:
+    try:
+        found = _coordinator(broker, key)
+    except Refused as refused:
+        return Coordinator(key, -1, "", -1, refused.code, refused.message)
+    return Coordinator(key, found.node_id, found.host, found.port)
+
+
+def _coordinator(broker: Broker, group: str) -> BrokerRecord:
+    _, partition = broker.groups.place(group)
+    member = broker.image.brokers.get(partition.leader)
     if member is None:
         raise Refused(
-            ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker is not registered in the cluster"
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker that looks after the group is away"
         )
     return member.record
 

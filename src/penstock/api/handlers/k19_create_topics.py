@@ -1,7 +1,7 @@
 """CreateTopics: topics by numbers of partitions and replicas, or with every replica named.
 
 -1 for either number means the broker's default (KIP-464). Version 5 brought the settings of the new
-topic in the answer (KIP-525), 7 its id. All topics of a request are one commit, which is why their
+topic in the answer (KIP-525), 7 its id. The topics of a request share commits, which is why their
 partitions together are limited; a topic that is refused does not hold up the others.
 """
 
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.change_each import change_each, error_of
 from penstock.api.described_configs import describe_topic
 from penstock.api.outcome import Outcome
+from penstock.api.slices import SLICE_HEAVY, Writing, in_slices
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.metadata.changes import PARTITIONS_MAX, Commit, alike, collides, create_topic
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import refuse_internal
 from penstock.metadata.records import TopicRecord
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k19_create_topics import (
@@ -48,19 +52,16 @@ def create_topics(
             raise collides(topic.name, collisions[topic.name])
         return _create(broker, image, topic, topic_id, call.now_ms)
 
-    def respond(answers: Mapping[str, TopicRecord | Refused]) -> CreateTopicsResponse:
-        results = [_result(broker, name, answer, call) for name, answer in answers.items()]
-        if request.validate_only:
-            for result in results:
-                result.topic_id = NULL_UUID  # there is no such topic
-        return CreateTopicsResponse(topics=results)
+    def respond(answers: Mapping[str, TopicRecord | Refused]) -> Outcome[CreateTopicsResponse]:
+        steps = _results(broker, answers, call, request.validate_only)
+        return in_slices(broker, steps, lambda topics: CreateTopicsResponse(topics=topics))
 
     return change_each(
         broker,
-        [
+        (
             (topic.name, partial(decide, topic=topic, topic_id=broker.chance.uuid()))
             for topic in request.topics
-        ],
+        ),
         respond,
         validate_only=request.validate_only,
     )
@@ -77,6 +78,7 @@ def _partitions(broker: Broker, topic: CreatableTopic) -> int:
 def _create(
     broker: Broker, image: Image, topic: CreatableTopic, topic_id: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
+    refuse_internal(topic.name)
     assignments = _assignments(topic.assignments)
     partitions, replication = topic.num_partitions, topic.replication_factor
     if not assignments:
@@ -107,9 +109,22 @@ def _assignments(given: list[CreatableReplicaAssignment]) -> dict[int, list[int]
     return assignments
 
 
-def _result(
-    broker: Broker, name: str, answer: TopicRecord | Refused, call: Call
-) -> CreatableTopicResult:
+def _results(
+    broker: Broker, answers: Mapping[str, TopicRecord | Refused], call: Call, validate_only: bool
+) -> Steps[Any]:
+    results = Writing(call.version, at_once=SLICE_HEAVY)
+    for name, answer in answers.items():
+        result = _result(name, answer)
+        if call.version >= CONFIGS_SINCE and not isinstance(answer, Refused):
+            _add_configs(result, broker, answer, results)
+        if validate_only:
+            result.topic_id = NULL_UUID  # there is no such topic
+        if results.add(result):
+            yield None
+    return results
+
+
+def _result(name: str, answer: TopicRecord | Refused) -> CreatableTopicResult:
     code, message = error_of(answer)
     result = CreatableTopicResult(name, error_code=code, error_message=message)
     if isinstance(answer, Refused):
@@ -117,14 +132,24 @@ def _result(
     result.topic_id = answer.topic_id
     result.num_partitions = answer.partitions
     result.replication_factor = answer.replication_factor
-    if call.version >= CONFIGS_SINCE:
-        result.configs = [
-            CreatableTopicConfigs(
-                each.name, each.value, each.read_only, each.source, each.setting.secret
-            )
-            for each in describe_topic(broker, answer)
-        ]
     return result
+
+
+def _add_configs(
+    result: CreatableTopicResult, broker: Broker, topic: TopicRecord, results: Writing
+) -> None:
+    """Where there is no room for them in the answer, an error of their own says so."""
+    try:
+        results.check_room()
+    except Refused as refused:
+        result.topic_config_error_code, result.configs = refused.code, None
+        return
+    result.configs = [
+        CreatableTopicConfigs(
+            each.name, each.value, each.read_only, each.source, each.setting.secret
+        )
+        for each in describe_topic(broker, topic)
+    ]
 
 
 def create_topics_failed(

@@ -1,7 +1,7 @@
 """DeleteTopics: by name, or by id since version 6.
 
-Version 3 brought an error of its own for `delete.topic.enable=false`, 5 error messages. All topics
-of a request are one commit, but a topic that is refused does not hold up the others.
+Version 3 brought an error of its own for `delete.topic.enable=false`, 5 error messages. The topics
+of a request share commits, but a topic that is refused does not hold up the others.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.change_each import change_each, error_of
 from penstock.api.outcome import Outcome
+from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit, delete_topic
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import refuse_internal
 from penstock.metadata.records import TopicRecord
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k20_delete_topics import (
@@ -41,8 +43,21 @@ def delete_topics(
         )
     keys = _keys(request)
     names = {name for name, _ in keys}
-    decide = partial(_delete, names=names, nonce=broker.chance.uuid())
-    return change_each(broker, [(key, partial(decide, key=key)) for key in keys], _respond)
+    decide = partial(_delete, names=names)
+
+    def respond(answers: Mapping[Key, TopicRecord | Refused]) -> Outcome[DeleteTopicsResponse]:
+        results = (_result(key, answer) for key, answer in answers.items())
+        return in_slices(
+            broker,
+            written(call.version, results),
+            lambda responses: DeleteTopicsResponse(responses=responses),
+        )
+
+    return change_each(
+        broker,
+        ((key, partial(decide, key=key, nonce=broker.chance.uuid())) for key in keys),
+        respond,
+    )
 
 
 def _keys(request: DeleteTopicsRequest) -> list[Key]:
@@ -62,11 +77,8 @@ def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> 
         name = topic.name
         if name in names:
             raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is in this request by name as well")
+    refuse_internal(name)
     return delete_topic(image, name, nonce=nonce)
-
-
-def _respond(answers: Mapping[Key, TopicRecord | Refused]) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(responses=[_result(key, answer) for key, answer in answers.items()])
 
 
 def _result(key: Key, answer: TopicRecord | Refused) -> DeletableTopicResult:

@@ -5,9 +5,14 @@ The answer is for the largest epoch at or below the one asked for (KIP-279).
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.outcome import Outcome
+from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.errors import Refused
+from penstock.log.steps import Steps
 from penstock.wire.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -19,15 +24,22 @@ from penstock.wire.messages.k23_offset_for_leader_epoch import (
 
 def offset_for_leader_epoch(
     broker: Broker, request: OffsetForLeaderEpochRequest, call: Call
-) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic.topic, [_answer(broker, topic.topic, part) for part in topic.partitions]
-            )
-            for topic in request.topics
-        ]
+) -> Outcome[OffsetForLeaderEpochResponse]:
+    return in_slices(
+        broker,
+        _topics(broker, request, call.version),
+        lambda topics: OffsetForLeaderEpochResponse(topics=topics),
     )
+
+
+def _topics(broker: Broker, request: OffsetForLeaderEpochRequest, version: int) -> Steps[Any]:
+    topics = Writing(version)
+    for topic in request.topics:
+        answers = (_answer(broker, topic.topic, each) for each in topic.partitions)
+        partitions = yield from written(version, answers, at_once=SLICE_HEAVY)
+        if topics.add(OffsetForLeaderTopicResult(topic.topic, partitions)):
+            yield None
+    return topics
 
 
 def _answer(broker: Broker, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

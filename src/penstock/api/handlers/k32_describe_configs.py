@@ -2,12 +2,14 @@
 
 Version 1 brought the sources and the synonyms, 3 types and documentation. A broker is asked for its
 own settings, by its number; an empty name asks for what was changed for all brokers together. A
-group need not be there to be asked about.
+group need not be there to be asked about. What is asked for twice is answered once, with all that
+was asked about it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
@@ -19,58 +21,75 @@ from penstock.api.described_configs import (
     describe_group,
     describe_topic,
 )
+from penstock.api.outcome import Outcome
+from penstock.api.slices import SLICE_HEAVY, Writing, in_slices
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.metadata import group_settings
 from penstock.metadata.changes import existing_topic
 from penstock.wire.messages.k32_describe_configs import (
     DescribeConfigsRequest,
-    DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
 
+Key = tuple[int, str]
+"""Type and name of a resource."""
+
 
 def describe_configs(
     broker: Broker, request: DescribeConfigsRequest, call: Call
-) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(
-        results=[_answer(broker, request, resource) for resource in request.resources]
+) -> Outcome[DescribeConfigsResponse]:
+    return in_slices(
+        broker,
+        _results(broker, request, call.version),
+        lambda results: DescribeConfigsResponse(results=results),
     )
 
 
-def _answer(
-    broker: Broker, request: DescribeConfigsRequest, resource: DescribeConfigsResource
-) -> DescribeConfigsResult:
-    answer = DescribeConfigsResult(
-        resource_type=resource.resource_type, resource_name=resource.resource_name
-    )
-    try:
-        described = _describe(broker, resource)
-    except Refused as refused:
-        answer.error_code, answer.error_message = refused.code, refused.message
-        return answer
-    wanted = resource.configuration_keys
-    answer.configs = [
-        _entry(each, request) for each in described if not wanted or each.name in wanted
-    ]
-    return answer
+def _results(broker: Broker, request: DescribeConfigsRequest, version: int) -> Steps[Any]:
+    results = Writing(version, at_once=SLICE_HEAVY)
+    for (kind, name), wanted in _wanted(request).items():
+        result = DescribeConfigsResult(resource_type=kind, resource_name=name)
+        try:
+            results.check_room()
+            described = _describe(broker, kind, name)
+        except Refused as refused:
+            result.error_code, result.error_message = refused.code, refused.message
+        else:
+            result.configs = [
+                _entry(each, request) for each in described if not wanted or each.name in wanted
+            ]
+        if results.add(result):
+            yield None
+    return results
 
 
-def _describe(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Described]:
-    match resource.resource_type:
+def _wanted(request: DescribeConfigsRequest) -> dict[Key, frozenset[str]]:
+    """The keys that are asked for; none at all means every one."""
+    wanted: dict[Key, frozenset[str]] = {}
+    for resource in request.resources:
+        key = resource.resource_type, resource.resource_name
+        keys = frozenset(resource.configuration_keys or ())
+        before = wanted.get(key, keys)
+        wanted[key] = before | keys if before and keys else frozenset()
+    return wanted
+
+
+def _describe(broker: Broker, kind: int, name: str) -> Iterable[Described]:
+    match kind:
         case ResourceType.TOPIC:
-            topic = existing_topic(broker.image, resource.resource_name)
-            return describe_topic(broker, topic.record)
-        case ResourceType.BROKER if broker_named(broker, resource.resource_name) is None:
+            return describe_topic(broker, existing_topic(broker.image, name).record)
+        case ResourceType.BROKER if broker_named(broker, name) is None:
             return describe_all_brokers(broker)
         case ResourceType.BROKER:
             return describe_broker(broker)
         case ResourceType.GROUP:
-            group_settings.check_name(resource.resource_name)
-            return describe_group(broker, resource.resource_name)
-    raise without_settings(resource.resource_type)
+            group_settings.check_name(name)
+            return describe_group(broker, name)
+    raise without_settings(kind)
 
 
 def _entry(each: Described, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

@@ -1,13 +1,13 @@
 """AlterConfigs: all settings of a topic or broker anew; what is not given falls to its default.
 
-Superseded by IncrementalAlterConfigs, and still sent by older tools. All resources of a request are
-one commit, but one that is refused does not hold up the others. As in Kafka, groups came too late
-for it.
+Superseded by IncrementalAlterConfigs, and still sent by older tools. The resources of a request
+share commits, but one that is refused does not hold up the others. As in Kafka, groups came too
+late for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from penstock.api.call import Call
 from penstock.api.change_each import change_each, error_of
 from penstock.api.config_resources import ResourceType, broker_named, without_settings
 from penstock.api.outcome import Outcome
+from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.config_changes import replace_broker_configs, replace_topic_configs
@@ -34,14 +35,21 @@ Key = tuple[int, str]
 def alter_configs(
     broker: Broker, request: AlterConfigsRequest, call: Call
 ) -> Outcome[AlterConfigsResponse]:
-    decide = partial(_replace, broker=broker, nonce=broker.chance.uuid())
+
+    def change(resource: AlterConfigsResource) -> Callable[[Image], Commit[Any]]:
+        return partial(_replace, broker=broker, resource=resource, nonce=broker.chance.uuid())
+
+    def respond(answers: Mapping[Key, object]) -> Outcome[AlterConfigsResponse]:
+        return in_slices(
+            broker,
+            written(call.version, _results(answers)),
+            lambda responses: AlterConfigsResponse(responses=responses),
+        )
+
     return change_each(
         broker,
-        [
-            ((each.resource_type, each.resource_name), partial(decide, resource=each))
-            for each in request.resources
-        ],
-        _respond,
+        (((each.resource_type, each.resource_name), change(each)) for each in request.resources),
+        respond,
         validate_only=request.validate_only,
     )
 
@@ -64,18 +72,14 @@ def _replace(
     raise without_settings(resource.resource_type)
 
 
-def _respond(answers: Mapping[Key, object]) -> AlterConfigsResponse:
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(*error_of(answer), *key) for key, answer in answers.items()
-        ]
-    )
+def _results(answers: Mapping[Key, object]) -> Iterator[AlterConfigsResourceResponse]:
+    for key, answer in answers.items():
+        yield AlterConfigsResourceResponse(*error_of(answer), *key)
 
 
 def alter_configs_failed(
     request: AlterConfigsRequest, code: ErrorCode, message: str
 ) -> AlterConfigsResponse:
     refused = Refused(code, message)
-    return _respond(
-        {(each.resource_type, each.resource_name): refused for each in request.resources}
-    )
+    keys = ((each.resource_type, each.resource_name) for each in request.resources)
+    return AlterConfigsResponse(responses=list(_results(dict.fromkeys(keys, refused))))

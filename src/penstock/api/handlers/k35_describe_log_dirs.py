@@ -7,13 +7,15 @@ this: their files are looked at, off the loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.outcome import Outcome, Resume
+from penstock.api.outcome import Outcome
+from penstock.api.slices import SLICE_ELEMENTS, Writing, in_slices, written
 from penstock.log import layout
-from penstock.metadata.cluster import Topic
+from penstock.log.steps import Steps
 from penstock.wire.messages.k35_describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -23,46 +25,59 @@ from penstock.wire.messages.k35_describe_log_dirs import (
 )
 from penstock.world.ports import Disk
 
-Partition = tuple[str, int]
-
 
 def describe_log_dirs(
     broker: Broker, request: DescribeLogDirsRequest, call: Call
 ) -> Outcome[DescribeLogDirsResponse]:
-    sizes: dict[Partition, int] = {}
-    folders: dict[Partition, str] = {}
-    for partition in _wanted(broker, request):
-        log = broker.log_dir.logs.get(partition)
-        sizes[partition] = log.size_bytes if log is not None and log.is_open else 0
-        if log is not None and not log.is_open:
-            folders[partition] = log.folder
-    if not folders:
-        return _respond(broker, sizes)
-
-    def look() -> dict[Partition, int]:
-        return {key: _size_bytes(broker.disk, folder) for key, folder in folders.items()}
-
-    return Resume(
-        lambda: broker.disk.offload(look), lambda found: _respond(broker, {**sizes, **found})
+    return in_slices(
+        broker,
+        _topics(broker, request, call.version),
+        lambda topics: _respond(broker, topics),
     )
 
 
-def _wanted(broker: Broker, request: DescribeLogDirsRequest) -> Iterator[Partition]:
+def _topics(broker: Broker, request: DescribeLogDirsRequest, version: int) -> Steps[Any]:
+    topics = Writing(version)
+    for name, indexes in _wanted(broker, request).items():
+        sizes = yield from _sizes(broker, name, indexes)
+        parts = (DescribeLogDirsPartition(index, size) for index, size in sizes.items())
+        partitions = yield from written(version, parts)
+        if sizes and topics.add(DescribeLogDirsTopic(name, partitions)):
+            yield None
+    return topics
+
+
+def _wanted(broker: Broker, request: DescribeLogDirsRequest) -> dict[str, Iterable[int]]:
     if request.topics is None:
-        for topic in broker.image.topics.values():
-            yield from _held(broker, topic, range(topic.record.partitions))
-        return
-    for wanted in request.topics:
-        asked = broker.image.topic(wanted.topic)
-        if asked is not None:
-            yield from _held(broker, asked, wanted.partitions)
+        topics = broker.image.topics
+        return {name: range(topic.record.partitions) for name, topic in topics.items()}
+    wanted: dict[str, dict[int, None]] = {}
+    for topic in request.topics:
+        wanted.setdefault(topic.topic, {}).update(dict.fromkeys(topic.partitions))
+    return dict(wanted)
 
 
-def _held(broker: Broker, topic: Topic, indexes: range | list[int]) -> Iterator[Partition]:
-    for index in indexes:
-        record = topic.partition(index)
+def _sizes(broker: Broker, name: str, indexes: Iterable[int]) -> Steps[dict[int, int]]:
+    """Of those partitions of a topic that are here."""
+    sizes: dict[int, int] = {}
+    folders: dict[int, str] = {}
+    topic = broker.image.topic(name)
+    for count, index in enumerate(indexes if topic else (), 1):
+        record = topic.partition(index) if topic else None
         if record is not None and broker.node_id in record.replicas:
-            yield topic.name, index
+            log = broker.log_dir.logs.get((name, index))
+            sizes[index] = log.size_bytes if log is not None and log.is_open else 0
+            if log is not None and not log.is_open:
+                folders[index] = log.folder
+        if count % SLICE_ELEMENTS == 0:
+            yield None
+    if folders:
+        yield lambda: sizes.update(_looked_up(broker.disk, folders))
+    return sizes
+
+
+def _looked_up(disk: Disk, folders: Mapping[int, str]) -> dict[int, int]:
+    return {index: _size_bytes(disk, folder) for index, folder in folders.items()}
 
 
 def _size_bytes(disk: Disk, folder: str) -> int:
@@ -70,16 +85,13 @@ def _size_bytes(disk: Disk, folder: str) -> int:
     return sum(disk.open(f"{folder}/{name}").size for name in names)
 
 
-def _respond(broker: Broker, sizes: dict[Partition, int]) -> DescribeLogDirsResponse:
-    topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for (topic, index), size in sizes.items():
-        topics.setdefault(topic, []).append(DescribeLogDirsPartition(index, size))
+def _respond(broker: Broker, topics: Any) -> DescribeLogDirsResponse:
     path = broker.log_dir.path
     return DescribeLogDirsResponse(
         results=[
             DescribeLogDirsResult(
                 log_dir=path,
-                topics=[DescribeLogDirsTopic(name, parts) for name, parts in topics.items()],
+                topics=topics,
                 total_bytes=broker.disk.total_bytes(path),
                 usable_bytes=broker.disk.free_bytes(path),
             )

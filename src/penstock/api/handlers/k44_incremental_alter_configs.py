@@ -1,13 +1,13 @@
 """IncrementalAlterConfigs: single settings of topics, brokers, groups; what is not given stays.
 
 A setting can be set, deleted (so that it falls to its default), and, where it is a list, appended
-to or subtracted from. All resources of a request are one commit, but one that is refused does not
+to or subtracted from. The resources of a request share commits, but one that is refused does not
 hold up the others. A group need not be there to be given settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from penstock.api.call import Call
 from penstock.api.change_each import change_each, error_of
 from penstock.api.config_resources import ResourceType, broker_named, without_settings
 from penstock.api.outcome import Outcome
+from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.config_changes import (
@@ -40,14 +41,21 @@ Key = tuple[int, str]
 def incremental_alter_configs(
     broker: Broker, request: IncrementalAlterConfigsRequest, call: Call
 ) -> Outcome[IncrementalAlterConfigsResponse]:
-    decide = partial(_change, broker=broker, nonce=broker.chance.uuid())
+
+    def change(resource: AlterConfigsResource) -> Callable[[Image], Commit[Any]]:
+        return partial(_change, broker=broker, resource=resource, nonce=broker.chance.uuid())
+
+    def respond(answers: Mapping[Key, object]) -> Outcome[IncrementalAlterConfigsResponse]:
+        return in_slices(
+            broker,
+            written(call.version, _results(answers)),
+            lambda responses: IncrementalAlterConfigsResponse(responses=responses),
+        )
+
     return change_each(
         broker,
-        [
-            ((each.resource_type, each.resource_name), partial(decide, resource=each))
-            for each in request.resources
-        ],
-        _respond,
+        (((each.resource_type, each.resource_name), change(each)) for each in request.resources),
+        respond,
         validate_only=request.validate_only,
     )
 
@@ -78,18 +86,14 @@ def _config_change(config: AlterableConfig) -> ConfigChange:
     return ConfigChange(config.name, operation, config.value)
 
 
-def _respond(answers: Mapping[Key, object]) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(*error_of(answer), *key) for key, answer in answers.items()
-        ]
-    )
+def _results(answers: Mapping[Key, object]) -> Iterator[AlterConfigsResourceResponse]:
+    for key, answer in answers.items():
+        yield AlterConfigsResourceResponse(*error_of(answer), *key)
 
 
 def incremental_alter_configs_failed(
     request: IncrementalAlterConfigsRequest, code: ErrorCode, message: str
 ) -> IncrementalAlterConfigsResponse:
     refused = Refused(code, message)
-    return _respond(
-        {(each.resource_type, each.resource_name): refused for each in request.resources}
-    )
+    keys = ((each.resource_type, each.resource_name) for each in request.resources)
+    return IncrementalAlterConfigsResponse(responses=list(_results(dict.fromkeys(keys, refused))))

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.config_resources import ResourceType
+from penstock.api.outcome import Outcome
+from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k74_list_config_resources import (
     ConfigResource,
@@ -24,16 +26,19 @@ TYPES_SINCE = 1
 
 def list_config_resources(
     broker: Broker, request: ListConfigResourcesRequest, call: Call
-) -> ListConfigResourcesResponse:
+) -> Outcome[ListConfigResourcesResponse]:
     wanted = [ResourceType.CLIENT_METRICS]
     if call.version >= TYPES_SINCE:
         wanted = [_known(number) for number in dict.fromkeys(request.resource_types)]
-    return ListConfigResourcesResponse(
-        config_resources=[
-            ConfigResource(name, kind)
-            for kind in wanted or ResourceType
-            for name in _names(broker, kind)
-        ]
+    resources = (
+        ConfigResource(name, kind)
+        for kind in wanted or ResourceType
+        for name in list(_names(broker, kind))
+    )
+    return in_slices(
+        broker,
+        written(call.version, resources),
+        lambda found: ListConfigResourcesResponse(config_resources=found),
     )
 
 

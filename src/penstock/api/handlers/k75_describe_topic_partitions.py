@@ -12,6 +12,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import check_new_name
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import INTERNAL
 from penstock.metadata.records import PartitionRecord
 from penstock.wire.messages.k75_describe_topic_partitions import (
     Cursor,
@@ -70,6 +71,7 @@ def _describe(
     return DescribeTopicPartitionsResponseTopic(
         name=name,
         topic_id=topic.id,
+        is_internal=name in INTERNAL,
         partitions=[
             _partition(image, index, topic)
             for index in range(first, min(first + room, len(topic.partitions)))

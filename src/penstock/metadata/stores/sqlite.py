@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
+from penstock.errors import Unusable
 from penstock.metadata.store import Check, Entry, Events, Put, Reset, Unavailable, Unknown
 from penstock.metadata.stores.sqlite_file import SqliteFile
 from penstock.metadata.stores.sqlite_lookout import Lookout
@@ -187,6 +188,8 @@ class SqliteSession:
                 alive = await self._store.renew(self._number)
             except (Unavailable, Unknown):
                 continue  # the deadline stays where it was, so the owner sees itself suspended
+            except Unusable:
+                alive = False  # nor can it be kept alive: who registers again learns why
             if not alive:
                 self._lost.set()
                 self._store.forget(self)

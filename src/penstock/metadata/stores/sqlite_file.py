@@ -15,6 +15,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from penstock.errors import Unusable
 from penstock.metadata.store import (
@@ -23,17 +24,22 @@ from penstock.metadata.store import (
     Entry,
     Event,
     Events,
+    NoRoom,
     Put,
     SessionLost,
     Unavailable,
     Unknown,
 )
 from penstock.metadata.stores import sqlite_schema
-from penstock.metadata.stores.sqlite_schema import boot_id, busy, now_ms
+from penstock.metadata.stores.sqlite_schema import boot_id, now_ms, surely_not_written
 
 TOMBSTONES_MAX = 20_000
-_FOREIGN_WAIT_MS = 500
-"""A lock waited for longer than this was held by a process that was stopped: see `_expired`."""
+WAL_PAGES = 100
+"""As far as the log before the file grows, unless one commit takes more: what a broker goes on
+writing must fit into what is left of a disk that is all but full."""
+_SLOW_WRITE_MS = 500
+"""For longer than this nobody waits, or writes, but for a process that was stopped or a disk that
+is slow: see `_sparing`."""
 
 _PUT = """
 INSERT INTO entries (key, value, revision, session) VALUES (?, ?, ?, ?)
@@ -50,11 +56,14 @@ class SqliteFile:
         self._path = path
         self._holder = os.urandom(8).hex()
         self._no_expiry_before_ms = 0.0
+        self._overdue: set[int] = set()
+        """Leases that were found to be over when there was a lock to renew them with."""
         with self._readable():
             self._db = sqlite3.connect(path, timeout=wait_ms / 1000, isolation_level=None)
             try:
                 sqlite_schema.prepare(self._db, path, wait_ms)
                 self._db.execute("PRAGMA synchronous=FULL")
+                self._db.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
                 self._forget_earlier_boot()
             except BaseException:
                 self._db.close()
@@ -65,12 +74,12 @@ class SqliteFile:
 
     def _forget_earlier_boot(self) -> None:
         boot = boot_id()
-        (known,) = self._db.execute("SELECT value FROM state WHERE name = 'boot'").fetchone()
-        if known == boot:
+        if self._state("boot") == boot:
             return
         with self._writing():
-            self._end([row[0] for row in self._db.execute("SELECT id FROM sessions")])
-            self._set_state("boot", boot)
+            if self._state("boot") != boot:  # else another has come first, and may have a lease
+                self._end([row[0] for row in self._db.execute("SELECT id FROM sessions")])
+                self._set_state("boot", boot)
 
     # Reading
 
@@ -190,18 +199,22 @@ class SqliteFile:
             self._end([session])
 
     def end_expired(self) -> bool:
-        """Ends the leases of those who have not renewed them; whoever notices does it."""
+        """Ends the leases of those who have not renewed them; whoever notices does it.
+
+        At the second look: an owner may have been waiting for the lock as we have, and had no luck.
+        """
         with self._readable():
             if not self._expired():
+                self._overdue.clear()
                 return False
         with self._writing():
-            ended = self._expired()
-            self._end(ended)
+            overdue = set(self._expired())
+            ended = overdue & self._overdue
+            self._overdue = overdue - ended
+            self._end(sorted(ended))
         return bool(ended)
 
     def _expired(self) -> Sequence[int]:
-        """Nobody can renew a lease while a process is stopped inside a commit. Who had to wait for
-        such a one gives the others the time to do it before taking them for dead."""
         if now_ms() < self._no_expiry_before_ms:
             return []
         rows = self._db.execute(
@@ -244,11 +257,12 @@ class SqliteFile:
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[None]:
         """Leases need no sync: a power loss ends them anyway."""
-        with self._readable():
+        with self._readable(), self._sparing():
             if not durable:
                 self._db.execute("PRAGMA synchronous=NORMAL")
             try:
-                self._lock()
+                with self._sparing():
+                    self._db.execute("BEGIN IMMEDIATE")
                 yield
                 self._finish()
             finally:
@@ -257,12 +271,20 @@ class SqliteFile:
                 if not durable:
                     self._db.execute("PRAGMA synchronous=FULL")
 
-    def _lock(self) -> None:
+    @contextmanager
+    def _sparing(self) -> Iterator[None]:
+        """Nobody can renew a lease while a process is stopped inside a commit, or its disk is slow,
+        or there is no room left. Who waits for that, or does it, gives the others the time to renew
+        theirs before taking them for dead."""
         begun_ms = now_ms()
+        failed = False
         try:
-            self._db.execute("BEGIN IMMEDIATE")
+            yield
+        except (sqlite3.DatabaseError, Unknown):
+            failed = True
+            raise
         finally:
-            if now_ms() - begun_ms > _FOREIGN_WAIT_MS:
+            if failed or now_ms() - begun_ms > _SLOW_WRITE_MS:
                 longest = self._number("SELECT coalesce(max(ttl_ms), 0) FROM sessions")
                 self._no_expiry_before_ms = now_ms() + longest
 
@@ -270,7 +292,7 @@ class SqliteFile:
         try:
             self._db.execute("COMMIT")
         except sqlite3.DatabaseError as problem:
-            if busy(problem):
+            if surely_not_written(problem):
                 raise
             raise Unknown(f"{self._path}: {problem}") from problem
 
@@ -285,17 +307,22 @@ class SqliteFile:
                 f"the metadata store {self._path} cannot be opened for writing ({problem}); "
                 "check that its folder is there and that this user may write to it"
             )
+        if sqlite_schema.no_room(problem):
+            return NoRoom(
+                f"the metadata store {self._path} cannot be written, because the disk is full; "
+                "free some space"
+            )
         return Unavailable(f"the metadata store {self._path} cannot be used now: {problem}")
 
     # Numbers
 
     def _revision(self) -> int:
-        return self._state("revision")
+        revision: int = self._state("revision")
+        return revision
 
-    def _state(self, name: str) -> int:
+    def _state(self, name: str) -> Any:
         row = self._db.execute("SELECT value FROM state WHERE name = ?", (name,)).fetchone()
-        value: int = row[0]
-        return value
+        return row[0]
 
     def _set_state(self, name: str, value: int | str) -> None:
         self._db.execute("UPDATE state SET value = ? WHERE name = ?", (value, name))

@@ -39,11 +39,16 @@ class Lookout:
 
     def _look(self, file: SqliteFile) -> None:
         writes = file.foreign_writes()
-        if now_ms() >= self._expiry_check_ms:
-            self._expiry_check_ms = now_ms() + EXPIRY_CHECK_MS
-            if file.end_expired():
-                writes = -1
+        if now_ms() >= self._expiry_check_ms and self._end_expired(file):
+            writes = -1
         if writes != self._seen:
             self._seen = writes
             self._others = file.others()
             self._moved()
+
+    def _end_expired(self, file: SqliteFile) -> bool:
+        """Until the next look there is time to renew: waiting for the lock is no part of that."""
+        try:
+            return file.end_expired()
+        finally:
+            self._expiry_check_ms = now_ms() + EXPIRY_CHECK_MS

@@ -77,6 +77,16 @@ def busy(problem: sqlite3.DatabaseError) -> bool:
     return (problem.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
+def no_room(problem: sqlite3.DatabaseError) -> bool:
+    """Neither for what was to be written, nor for the file in which processes share an index."""
+    return problem.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+
+
+def surely_not_written(problem: sqlite3.DatabaseError) -> bool:
+    """Of a commit that failed. What makes it count is written last, so not without room."""
+    return busy(problem) or no_room(problem)
+
+
 def boot_id() -> str:
     """Empty where the system does not tell; then only leases that end too late give it away."""
     try:

@@ -12,6 +12,7 @@ from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
     absent,
+    check_tag,
     read_compact_count,
     read_compact_nullable_count,
     read_compact_nullable_string,
@@ -21,6 +22,8 @@ from penstock.wire.primitives import (
     read_nullable_string,
     read_numbers,
     read_string,
+    read_tag,
+    read_tag_count,
     required,
     skip_tagged,
     write_compact_count,
@@ -29,6 +32,7 @@ from penstock.wire.primitives import (
     write_count,
     write_nullable_string,
     write_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">i")
@@ -36,7 +40,8 @@ _PACKED_1 = Packed(">16s")
 _PACKED_2 = Packed(">iqi")
 _PACKED_3 = Packed(">iq")
 _PACKED_4 = Packed(">h")
-_PACKED_5 = Packed(">?")
+_PACKED_5 = Packed(">q")
+_PACKED_6 = Packed(">?")
 
 
 class OffsetFetchRequestTopic(Struct):
@@ -254,6 +259,8 @@ class OffsetFetchResponsePartitions(Struct):
     committed_leader_epoch: int = -1
     metadata: str | None = ""
     error_code: int = 0
+    lag: int = -1
+    lag_ms: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[OffsetFetchResponsePartitions, int]:
@@ -262,8 +269,21 @@ class OffsetFetchResponsePartitions(Struct):
         metadata, at = read_compact_nullable_string(buf, at)
         (error_code,) = _PACKED_4.unpack_from(buf, at)
         at += 2
+        lag: int = -1
+        lag_ms: int = -1
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (lag,) = _PACKED_5.unpack_from(buf, at)
+                    at += 8
+                elif tag == 10001:
+                    (lag_ms,) = _PACKED_5.unpack_from(buf, at)
+                    at += 8
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
         return OffsetFetchResponsePartitions(
@@ -272,13 +292,27 @@ class OffsetFetchResponsePartitions(Struct):
             committed_leader_epoch,
             metadata,
             error_code,
+            lag,
+            lag_ms,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
         out += _PACKED_2.pack(self.partition_index, self.committed_offset, self.committed_leader_epoch)
         write_compact_nullable_string(out, self.metadata)
         out += _PACKED_4.pack(self.error_code)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.lag != -1:
+            value = Sink()
+            value += _PACKED_5.pack(self.lag)
+            tagged.append((10000, value))
+        if self.lag_ms != -1:
+            value = Sink()
+            value += _PACKED_5.pack(self.lag_ms)
+            tagged.append((10001, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class OffsetFetchResponseTopics(Struct):
@@ -364,6 +398,7 @@ class OffsetFetchRequest(Message):
     topics: list[OffsetFetchRequestTopic] | None = []
     groups: list[OffsetFetchRequestGroup] = []
     require_stable: bool = False
+    with_lag: bool = False
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[OffsetFetchRequest, int]:
@@ -404,14 +439,23 @@ class OffsetFetchRequest(Message):
                 groups.append(groups_item)
         require_stable: bool = False
         if version >= 7:
-            (require_stable,) = _PACKED_5.unpack_from(buf, at)
+            (require_stable,) = _PACKED_6.unpack_from(buf, at)
             at += 1
+        with_lag: bool = False
         if version >= 6:
             if buf[at]:
-                at = skip_tagged(buf, at)
+                count, at = read_tag_count(buf, at)
+                for _ in range(count):
+                    tag, at, end = read_tag(buf, at)
+                    if tag == 10000 and version >= 8:
+                        (with_lag,) = _PACKED_6.unpack_from(buf, at)
+                        at += 1
+                    else:
+                        at = end
+                    check_tag(at, end)
             else:
                 at += 1
-        return OffsetFetchRequest(group_id, topics, groups, require_stable), at
+        return OffsetFetchRequest(group_id, topics, groups, require_stable, with_lag), at
 
     def write(self, out: Sink, version: int) -> None:
         if version <= 7:
@@ -439,11 +483,20 @@ class OffsetFetchRequest(Message):
         elif self.groups:
             raise absent(version, "groups")
         if version >= 7:
-            out += _PACKED_5.pack(self.require_stable)
+            out += _PACKED_6.pack(self.require_stable)
         elif self.require_stable:
             raise absent(version, "require_stable")
         if version >= 6:
-            out.append(0)
+            tagged: list[tuple[int, Sink]] = []
+            if version >= 8:
+                if self.with_lag:
+                    value = Sink()
+                    value += _PACKED_6.pack(self.with_lag)
+                    tagged.append((10000, value))
+            if tagged:
+                write_tagged(out, tagged)
+            else:
+                out.append(0)
 
 
 class OffsetFetchResponse(Message):

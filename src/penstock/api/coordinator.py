@@ -1,0 +1,174 @@
+"""Which groups this broker looks after: those whose partition of the offsets topic it leads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from penstock.api.shard import Shard
+from penstock.coordination.group import protocols
+from penstock.coordination.group.groups import Group
+from penstock.coordination.group.members import check_length
+from penstock.coordination.turn import Turn
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.internal_topics import OFFSETS
+from penstock.metadata.records import PartitionRecord
+from penstock.world.ports import Clock
+
+if TYPE_CHECKING:
+    from penstock.api.broker import Broker
+
+log = logging.getLogger(__name__)
+
+
+class Coordinator:
+    def __init__(self, broker: Broker, clock: Clock) -> None:
+        self.broker = broker
+        self.clock = clock
+        self.shards: dict[int, Shard] = {}
+        """By partition of the offsets topic; some may still be loading."""
+        self.on_new_shard: Callable[[Shard], None] = lambda shard: None
+        """Told of a shard that has to be loaded."""
+        self.wake_by: Callable[[float], None] = lambda time_ms: None
+        """Told when a group is to be looked at, in the clock's monotonic time."""
+
+    # -- who looks after what
+
+    def place(self, group: str) -> tuple[int, PartitionRecord]:
+        """The partition that a group is in. Raises Refused while there is no offsets topic."""
+        if not group:
+            raise Refused(ErrorCode.INVALID_GROUP_ID, "a group has a name")
+        check_length("the group's name", group, ErrorCode.INVALID_GROUP_ID)
+        topic = self.broker.image.topic(OFFSETS)
+        index = hash_of(group) % topic.record.partitions if topic else -1
+        record = topic.partition(index) if topic else None
+        if record is None:
+            raise Refused(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody looks after the group yet; try again"
+            )
+        return index, record
+
+    def shard(self, group: str) -> Shard:
+        """Where a group is looked after. Raises Refused if that is not here, or not yet."""
+        index, record = self.place(group)
+        if record.leader != self.broker.node_id:
+            raise Refused(ErrorCode.NOT_COORDINATOR, "another broker looks after the group")
+        shard = self.shards.get(index) or self._take_up(index)
+        if shard is None or not self._is_usable(shard):
+            raise still_loading()
+        return shard
+
+    def loaded(self) -> list[Shard]:
+        """All of them. Raises Refused while any is not."""
+        shards = list(self.shards.values())
+        usable = [shard for shard in shards if self._is_usable(shard)]
+        if len(usable) < len(shards):
+            raise still_loading()
+        return usable
+
+    def _is_usable(self, shard: Shard) -> bool:
+        """What does not rest on the log any more is loaded again."""
+        if shard.is_loaded and not shard.is_true:
+            self.load_again(shard)
+        return shard.is_loaded and not shard.is_over
+
+    # -- following the cluster
+
+    def follow(self) -> None:
+        """Take up what this broker leads now, and drop what it no longer does."""
+        topic = self.broker.image.topic(OFFSETS)
+        partitions = topic.partitions if topic is not None else ()
+        led = {
+            index
+            for index, record in enumerate(partitions)
+            if record is not None and record.leader == self.broker.node_id
+        }
+        deleted = {index for index, shard in self.shards.items() if shard.leader.deleted}
+        for index in (self.shards.keys() - led) | deleted:
+            self.shards.pop(index).give_up()
+        for index in sorted(led - self.shards.keys()):
+            self._take_up(index)
+
+    def _take_up(self, index: int) -> Shard | None:
+        """None where the log cannot be read, which the broker has told of: it is tried again when
+        someone asks for one of its groups."""
+        try:
+            leader = self.broker.leader(OFFSETS, index)
+        except Refused:
+            return None
+        shard = self.shards[index] = Shard(self, leader)
+        if leader.log.start_offset == leader.log.end_offset:
+            shard.is_loaded = True
+        else:
+            self.on_new_shard(shard)
+        return shard
+
+    def load_again(self, shard: Shard) -> None:
+        """What was decided is not in the log after all, and what is in memory rests on it."""
+        index = shard.leader.index
+        if self.shards.get(index) is shard:
+            log.warning("%s-%d could not be written: its groups are loaded again", OFFSETS, index)
+            del self.shards[index]
+            shard.give_up()
+            self._take_up(index)
+
+    # -- what no request asks for
+
+    def expire(self, limit: int) -> bool:
+        """Look at groups that are due, some at a time; False once there are no more of them."""
+        time_ms = self.clock.monotonic_ms()
+        for shard in list(self.shards.values()):
+            if not shard.is_true:
+                self.load_again(shard)
+                continue
+            while not shard.is_over and (group := shard.take_due(time_ms)) is not None:
+                self._look_after(shard, group, protocols.expire)
+                limit -= 1
+                if limit <= 0:
+                    return True
+        return False
+
+    @property
+    def next_due_ms(self) -> float | None:
+        due = (shard.next_due_ms for shard in self.shards.values())
+        return min((each for each in due if each is not None), default=None)
+
+    def every_group(self) -> Iterator[tuple[Shard, Group]]:
+        for shard in list(self.shards.values()):
+            if shard.is_loaded:
+                for group in list(shard.groups):
+                    yield shard, group
+
+    def for_each(self, decide: Callable[[Turn, Group], None]) -> Iterable[None]:
+        """Something that concerns all groups, in slices of one each."""
+        for shard, group in self.every_group():
+            if self._is_usable(shard) and shard.groups.get(group.name) is group:
+                self._look_after(shard, group, decide)
+                yield
+
+    def _look_after(
+        self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]
+    ) -> None:
+        """One that fails must not keep the others from their turn: its shard is loaded again."""
+        try:
+            shard.look_after(group, decide)
+        except Exception:
+            log.exception("group %.300s could not be looked after", group.name)
+
+
+def still_loading() -> Refused:
+    return Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the groups are being loaded; try again")
+
+
+@lru_cache(maxsize=10_000)
+def hash_of(group: str) -> int:
+    """As Kafka has it, which takes it from Java: so that tools find the same partition."""
+    value = 0
+    encoded = group.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(encoded), 2):
+        value = (31 * value + (encoded[at] << 8) + encoded[at + 1]) & 0xFFFFFFFF
+    if value >= 1 << 31:
+        value -= 1 << 32
+    return 0 if value == -(1 << 31) else abs(value)

@@ -1,0 +1,128 @@
+"""How far groups are behind: in messages, and in the time that the next one has been waiting.
+
+Both come from what is committed and from the log, so they are known whether anyone reads or not.
+Nothing is kept: a lookup is one in the index and the header of one batch, and every answer is true
+when it is given. All groups of a broker are `Coordinator.every_group`, one after the other through
+`lags`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+from penstock.api.broker import Broker
+from penstock.errors import Refused
+from penstock.log import reading, scanning
+from penstock.log.damage import check_damage
+from penstock.log.partition_log import PartitionLog
+from penstock.log.reindexing import reindexed
+from penstock.log.scanning import NotABatch
+from penstock.log.segment import Amiss
+from penstock.log.steps import Steps
+from penstock.replication.leader import Leader
+from penstock.wire.batch import HEADER_SIZE, BatchHeader
+
+log = logging.getLogger(__name__)
+
+SLICE_PLACES = 8
+"""Looked at before everything else gets its turn; a log may have to be opened for each."""
+EMPTY_BATCHES_MAX = 1000
+"""Without a record for consumers, one after the other: then it is not known what comes next."""
+
+
+class Place(NamedTuple):
+    """Where a group is in a partition: at the first offset that it has not read."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class Lag(NamedTuple):
+    """None is what is not known here: another broker leads the partition, or it is not there."""
+
+    messages: int | None
+    """Offsets up to the high watermark. What retention has removed is not waited for."""
+    waiting_ms: int | None
+    """Since the time of the first record that was not read. A batch has one time for all of its
+    records here, that of its first, so this may be more by as much as the batch spans."""
+
+
+UNKNOWN = Lag(None, None)
+NOTHING = Lag(0, 0)
+
+
+def lags(broker: Broker, places: Iterable[Place], now_ms: int) -> Steps[dict[Place, Lag]]:
+    """Each once, some at a time. What `places` are taken from must not change meanwhile."""
+    found: dict[Place, Lag] = {}
+    for number, place in enumerate(places, 1):
+        if place not in found:
+            found[place] = yield from _lag(broker, place, now_ms)
+        if number % SLICE_PLACES == 0:
+            yield None
+    return found
+
+
+def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
+    try:
+        leader = broker.leader(place.topic, place.partition)
+    except Refused:
+        return UNKNOWN
+    first, end = max(place.offset, leader.log.start_offset), leader.high_watermark
+    if first >= end:
+        return NOTHING
+    waiting_ms = yield from _waiting_ms(leader, first, end, now_ms)
+    return Lag(end - first, waiting_ms)
+
+
+def _waiting_ms(leader: Leader, first: int, end: int, now_ms: int) -> Steps[int | None]:
+    """Files that cannot be read hide the time, and nothing else."""
+    try:
+        return (yield from _waiting(leader.log, first, end, now_ms))
+    except Refused:
+        return None
+    except (OSError, Amiss) as problem:
+        log.error("%s-%d: no time is known of %d: %s", leader.topic, leader.index, first, problem)
+        return None
+
+
+def _waiting(partition: PartitionLog, first: int, end: int, now_ms: int) -> Steps[int | None]:
+    """Markers of transactions, and batches that compaction has emptied, keep nobody waiting."""
+    for _ in range(EMPTY_BATCHES_MAX):
+        header = yield from reindexed(partition, partial(_header_at, partition, first))
+        if header is None or header.base_offset >= end:
+            return 0
+        if header.record_count and not header.is_control:
+            time_ms = _time_of(header)
+            return None if time_ms < 0 else max(0, now_ms - time_ms)
+        first = header.next_offset
+        yield None
+    return None
+
+
+def _header_at(partition: PartitionLog, offset: int, cold_ok: bool) -> BatchHeader | None:
+    """Of the batch that holds an offset, or of the next one. The log may be another by now."""
+    if partition.is_deleted or offset >= partition.end_offset:
+        return None
+    offset = max(offset, partition.start_offset)
+    check_damage(partition.damage, offset, offset)
+    segment, position = partition.marks.get(offset) or reading.locate(partition, offset, cold_ok)
+    while position >= segment.size and segment is not partition.active:  # all compacted away
+        segment, position = partition.segments[partition.segment_of(segment.base) + 1], 0
+    headers = scanning.headers(segment.reader(cold_ok), position, segment.size, HEADER_SIZE)
+    try:
+        _, header = next(headers, (position, None))
+    except NotABatch:
+        raise Amiss(segment) from None
+    return header
+
+
+def _time_of(header: BatchHeader) -> int:
+    """The broker's where the topic wants that; where compaction has put something else in the
+    place of the first record's, the last one's."""
+    if header.has_log_append_time or header.delete_horizon_ms is not None:
+        return header.max_timestamp
+    return header.base_timestamp

@@ -1,0 +1,176 @@
+"""One partition of the offsets topic, and the groups that it holds.
+
+Whatever changes a group is decided in a turn, appended as events, and applied. If the append is
+undone later, because the disk failed, what is in memory is more than what is in the log: the shard
+is given up then, and loaded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.api.outcome import Outcome
+from penstock.api.replies import Parked, Rest, once_committed
+from penstock.coordination.group import protocols
+from penstock.coordination.group.groups import Group, Groups
+from penstock.coordination.loading import load
+from penstock.coordination.turn import Event, Turn
+from penstock.errors import Refused
+from penstock.log.steps import Steps
+from penstock.replication.leader import Leader
+from penstock.wire.batch import read_header
+from penstock.wire.batch_builder import build_batch
+from penstock.wire.records import Record
+from penstock.wire.stored_codec import encode_key, encode_value
+
+if TYPE_CHECKING:
+    from penstock.api.coordinator import Coordinator
+
+R = TypeVar("R")
+
+GROUPS_A_STEP = 1000
+
+
+class Shard:
+    def __init__(self, coordinator: Coordinator, leader: Leader) -> None:
+        self._coordinator = coordinator
+        self.leader = leader
+        self.groups = Groups()
+        self.is_loaded = False
+        self.is_over = False
+        self.end = leader.log.end_offset
+        """Behind the last event that any of its groups is made of."""
+        self._due: list[tuple[float, str]] = []
+        self._parked: dict[Parked, None] = {}
+
+    def load(self) -> Steps[None]:
+        """It may be that a former attempt has failed half way."""
+        self.groups, self._due = Groups(), []
+        yield from load(self.leader.log, self.groups.apply)
+        for number, group in enumerate(self.groups, 1):
+            group.end = self.end
+            turn = self._turn(None)
+            protocols.begin(turn, group)
+            self._arm(group, turn.wake_ms)
+            if number % GROUPS_A_STEP == 0:
+                yield None
+        self.is_loaded = True
+
+    @property
+    def is_true(self) -> bool:
+        """Nobody else appends to this log. If its end is another one, appends were undone."""
+        return self.leader.log.end_offset == self.end
+
+    # -- turns
+
+    def decide(self, name: str, decide: Callable[[Turn, Group], R | None]) -> Outcome[R]:
+        """Carry out a request on a group, which is there from now on if it was not before.
+
+        None from `decide` means that the turn's reply was kept: its answer comes later.
+        """
+        group = self.groups.get_or_add(name)
+        parked = Parked()
+        answer = self._run(self._turn(parked), group, decide)
+        if answer is None:
+            return parked.outcome()
+        return once_committed([self.rest(group)], answer)
+
+    def look_after(self, group: Group, decide: Callable[[Turn, Group], None]) -> None:
+        """Carry out what no request has asked for."""
+        self._run(self._turn(None), group, decide)
+
+    def _run(self, turn: Turn, group: Group, decide: Callable[[Turn, Group], R | None]) -> R | None:
+        try:
+            answer = decide(turn, group)
+        except Refused:
+            self._arm(group, turn.wake_ms)
+            self._remove_if_forgotten(group)
+            raise
+        except Exception:
+            self._coordinator.load_again(self)  # a bug; who knows what it left half done
+            raise
+        if answer is None and isinstance(turn.reply, Parked):
+            self._parked[turn.reply] = None
+        self._carry_out(turn, group)
+        self._remove_if_forgotten(group)
+        return answer
+
+    def rest(self, group: Group) -> Rest:
+        return Rest(self, group.end)
+
+    def _remove_if_forgotten(self, group: Group) -> None:
+        if group.is_forgotten:
+            self.groups.remove(group.name)
+
+    def _turn(self, reply: Parked | None) -> Turn:
+        broker, clock = self._coordinator.broker, self._coordinator.clock
+        return Turn(
+            broker.config, broker.image, broker.chance, clock.now_ms(), clock.monotonic_ms(), reply
+        )
+
+    def _carry_out(self, turn: Turn, group: Group) -> None:
+        if turn.events:
+            try:
+                group.end = self.end = self._append(turn.events, turn.now_ms)
+            except Exception:
+                self._coordinator.load_again(self)  # the turn has left its traces in memory
+                raise
+            for event in turn.events:
+                self.groups.apply(event)
+        if turn.wake_ms is not None:
+            self._arm(group, turn.wake_ms)
+        for reply, answer in turn.answers:
+            assert isinstance(reply, Parked)
+            self._parked.pop(reply, None)
+            reply.give(answer, self.rest(group))
+
+    def _append(self, events: list[Event], now_ms: int) -> int:
+        """One batch, so that a turn is in the log as a whole or not at all."""
+        leader = self.leader
+        batch = build_batch(
+            [
+                Record(
+                    number,
+                    now_ms,
+                    encode_key(key),
+                    None if value is None else encode_value(value, version),
+                )
+                for number, (key, value, version) in enumerate(events)
+            ]
+        )
+        done = leader.log.append(batch, read_header(batch), now_ms, leader.epoch)
+        self._coordinator.broker.appended(leader)
+        return done.last_offset + 1
+
+    def give_up(self) -> None:
+        """Who waits here is told to ask again who looks after its group."""
+        self.is_over = True
+        parked, self._parked = self._parked, {}
+        for reply in parked:
+            reply.give(None, Rest(self, 0))
+        self.leader.committed.drop()
+
+    # -- time
+
+    def _arm(self, group: Group, wake_ms: float | None) -> None:
+        if wake_ms is None or (group.wake_ms is not None and group.wake_ms <= wake_ms):
+            return
+        group.wake_ms = wake_ms
+        heappush(self._due, (wake_ms, group.name))
+        self._coordinator.wake_by(wake_ms)
+
+    @property
+    def next_due_ms(self) -> float | None:
+        return self._due[0][0] if self._due else None
+
+    def take_due(self, time_ms: float) -> Group | None:
+        """A group that is due to be looked at."""
+        while self._due and self._due[0][0] <= time_ms:
+            due_ms, name = heappop(self._due)
+            group = self.groups.get(name)
+            if group is not None and group.wake_ms == due_ms:
+                group.wake_ms = None
+                return group
+        return None

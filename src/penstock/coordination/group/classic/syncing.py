@@ -1,0 +1,113 @@
+"""SyncGroup and Heartbeat: the leader's plan comes in and goes out, and members stay alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.coordination.group.classic.phases import Phase
+from penstock.coordination.group.classic.rounds import refuse_sync, touch
+from penstock.coordination.group.classic.state import Classic, Member
+from penstock.coordination.group.classic.stored import write_plan
+from penstock.coordination.group.groups import Group
+from penstock.coordination.group.members import check_instance, unknown_member
+from penstock.coordination.turn import Turn
+from penstock.errors import ErrorCode, Refused
+from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
+
+PLAN_BYTES_MAX = 16 << 20
+
+
+def sync(
+    turn: Turn, group: Group, body: Classic, request: SyncGroupRequest
+) -> SyncGroupResponse | None:
+    """The answer, or None: it comes with the leader's plan."""
+    member = member_of_generation(
+        body, request.member_id, request.group_instance_id, request.generation_id
+    )
+    _check_protocol(body, request)
+    touch(turn, member)
+    match body.phase:
+        case Phase.JOINING:
+            raise Refused(ErrorCode.REBALANCE_IN_PROGRESS, "the members are joining again")
+        case Phase.STABLE:
+            body.unsynced.discard(member.id)
+            return _answer(body, member.assignment)
+        case _:
+            return _wait_for_plan(turn, group, body, member, request)
+
+
+def _wait_for_plan(
+    turn: Turn, group: Group, body: Classic, member: Member, request: SyncGroupRequest
+) -> SyncGroupResponse | None:
+    if member.id != body.leader:
+        body.unsynced.discard(member.id)
+        refuse_sync(turn, member, ErrorCode.REBALANCE_IN_PROGRESS)  # an earlier try
+        member.sync = turn.reply
+        return None
+    plan = {each.member_id: bytes(each.assignment) for each in request.assignments}
+    _check_size(body, plan)
+    body.unsynced.discard(member.id)
+    write_plan(turn, group.name, body, plan)
+    body.move(Phase.STABLE)
+    for each in body.members.values():
+        reply, each.sync = each.sync, None
+        if reply is not None:
+            turn.answer(reply, _answer(body, plan.get(each.id, b"")))
+            touch(turn, each)
+    return _answer(body, plan.get(member.id, b""))
+
+
+def _check_size(body: Classic, plan: Mapping[str, bytes]) -> None:
+    """All of it is one event. A leader whose plan is refused is put out when its time is up."""
+    size = sum(map(len, plan.values()))
+    size += sum(len(body.metadata(each)) for each in body.members.values())
+    if size > PLAN_BYTES_MAX:
+        raise Refused(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            f"what the members say of themselves and the plan are {size} bytes, which is more "
+            f"than the {PLAN_BYTES_MAX} that can be stored of a group",
+        )
+
+
+def heartbeat(
+    turn: Turn, body: Classic, member_id: str, instance_id: str | None, generation: int
+) -> None:
+    """Raises Refused when the member has to join again."""
+    member = member_of_generation(body, member_id, instance_id, generation)
+    touch(turn, member)
+    if body.phase is Phase.JOINING:
+        raise Refused(ErrorCode.REBALANCE_IN_PROGRESS, "the members are joining again")
+
+
+def member_of_generation(
+    body: Classic, member_id: str, instance_id: str | None, generation: int
+) -> Member:
+    member = body.members.get(member_id)
+    check_instance(body.static, member, instance_id)
+    if member is None:
+        raise unknown_member(member_id)
+    if generation != body.generation:
+        raise Refused(
+            ErrorCode.ILLEGAL_GENERATION,
+            f"the group is at generation {body.generation}, not {generation}",
+        )
+    return member
+
+
+def _check_protocol(body: Classic, request: SyncGroupRequest) -> None:
+    """Versions that do not say it leave it null."""
+    if request.protocol_type is not None and request.protocol_type != body.protocol_type:
+        raise Refused(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"the group's protocol type is {body.protocol_type!r}",
+        )
+    if request.protocol_name is not None and request.protocol_name != body.protocol:
+        raise Refused(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"the group has chosen {body.protocol!r}"
+        )
+
+
+def _answer(body: Classic, assignment: bytes) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        protocol_type=body.protocol_type, protocol_name=body.protocol, assignment=assignment
+    )

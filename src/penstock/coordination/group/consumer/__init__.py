@@ -1,0 +1,1 @@
+"""The protocol of KIP-848: the coordinator makes the plan, and leads each member to it."""

@@ -1,0 +1,78 @@
+"""What falls due without anyone asking: sessions, revocations, targets, topics to look at again."""
+
+from __future__ import annotations
+
+from math import inf
+
+from penstock.coordination.group.consumer.downgrading import downgrade, is_to_be_classic
+from penstock.coordination.group.consumer.draft import Draft
+from penstock.coordination.group.consumer.leaving import depart
+from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.searches import are_open, search_on
+from penstock.coordination.group.consumer.sessions import give_time, touch
+from penstock.coordination.group.consumer.state import Consumer
+from penstock.coordination.group.consumer.targets import settle
+from penstock.coordination.group.consumer.topics import look_again
+from penstock.coordination.group.groups import Group
+from penstock.coordination.turn import Turn
+
+
+def begin_sessions(turn: Turn, body: Consumer) -> None:
+    """A coordinator has been loaded: its members are given the time to find it."""
+    body.sessions.clear()
+    body.rebalances.clear()
+    body.refresh_ms = 0.0
+    if body.members:
+        turn.wake_at(turn.time_ms)
+
+
+def expire(turn: Turn, group: Group) -> None:
+    """One thing that is due, and the time of the next, which may be now."""
+    body = group.body
+    if not isinstance(body, Consumer) or not body.members:
+        return
+    _tend_sessions(turn, group.name, body)
+    late = {
+        member_id
+        for deadlines in (body.sessions, body.rebalances)
+        for member_id, due_ms in deadlines.items()
+        if due_ms <= turn.time_ms
+    }
+    if late:
+        depart(turn, group, body, sorted(late))
+        turn.wake_at(turn.time_ms)
+    elif is_to_be_classic(draft := Draft(turn, group.name, body)):
+        downgrade(draft, group)
+    elif body.refresh_ms <= turn.time_ms:
+        body.refresh_ms = turn.time_ms + turn.config.group_consumer_regex_refresh_interval_ms
+        look_again(turn, group, body)
+        turn.wake_at(turn.time_ms)
+    else:
+        if are_open(body):
+            search_on(draft)
+        if draft.resolved:
+            draft.bump()
+        settle(draft)
+        draft.write()
+    _wake_for_the_next(turn, body)
+
+
+def _tend_sessions(turn: Turn, group: str, body: Consumer) -> None:
+    """Begin those of members that came with another coordinator, or from the other protocol, and
+    drop those of members that never came to be, because it could not be written."""
+    for deadlines in (body.sessions, body.rebalances):
+        for member_id in deadlines.keys() - body.members.keys():
+            del deadlines[member_id]
+    for member_id in body.members.keys() - body.sessions.keys():
+        member = body.members[member_id]
+        touch(turn, group, body, member)
+        if member.holding.state is MemberState.REVOKING:
+            give_time(turn, body, member)
+
+
+def _wake_for_the_next(turn: Turn, body: Consumer) -> None:
+    soonest_ms = body.refresh_ms if body.regexes else inf
+    for deadlines in (body.sessions, body.rebalances):
+        soonest_ms = min(soonest_ms, min(deadlines.values(), default=inf))
+    if soonest_ms < inf:
+        turn.wake_at(soonest_ms)

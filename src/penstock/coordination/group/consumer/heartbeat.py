@@ -1,0 +1,147 @@
+"""ConsumerGroupHeartbeat: members join, say what they want and have, and learn what is theirs."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from penstock.coordination.group.assignors import Assignment
+from penstock.coordination.group.classic.state import Classic
+from penstock.coordination.group.consumer.draft import Draft
+from penstock.coordination.group.consumer.joining import member_of
+from penstock.coordination.group.consumer.leaving import leave, no_such_group
+from penstock.coordination.group.consumer.member import ConsumerMember, Profile
+from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.reconciling import reconcile
+from penstock.coordination.group.consumer.records import assignment_of, listed
+from penstock.coordination.group.consumer.requests import (
+    JOIN,
+    check_request,
+    is_full,
+    profile_after,
+    says_nothing_new,
+)
+from penstock.coordination.group.consumer.searches import resolve
+from penstock.coordination.group.consumer.sessions import interval_ms, touch, watch_revocation
+from penstock.coordination.group.consumer.state import Consumer
+from penstock.coordination.group.consumer.subscriptions import wanted
+from penstock.coordination.group.consumer.targets import settle
+from penstock.coordination.group.consumer.upgrading import end_round, upgraded
+from penstock.coordination.group.groups import Group
+from penstock.coordination.turn import Turn
+from penstock.wire.messages import k68_consumer_group_heartbeat as k68
+from penstock.wire.messages.k68_consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+
+def heartbeat(
+    turn: Turn,
+    group: Group,
+    request: ConsumerGroupHeartbeatRequest,
+    client_id: str,
+    client_host: str,
+) -> ConsumerGroupHeartbeatResponse:
+    body = group.body
+    if isinstance(body, Consumer):
+        member = body.members.get(request.member_id)
+        if member is not None and _is_at_rest(body, member, request, client_id, client_host):
+            touch(turn, group.name, body, member)
+            return _answer(turn, group.name, len(body.members), member)
+    check_request(turn.config, request)
+    if request.member_epoch < JOIN:
+        return leave(turn, group, request)
+    draft = _draft(turn, group, request)
+    member = member_of(draft, request, client_id)
+    profile = profile_after(member.profile, request, client_id, client_host)
+    answer = _go_on(draft, member, profile, request)
+    if isinstance(body, Classic):
+        end_round(turn, body)
+    return answer
+
+
+def _is_at_rest(
+    body: Consumer,
+    member: ConsumerMember,
+    request: ConsumerGroupHeartbeatRequest,
+    client_id: str,
+    client_host: str,
+) -> bool:
+    """Nothing is to be done for a member but to note that it lives: nearly always so."""
+    holding = member.holding
+    return (
+        request.member_epoch == holding.epoch == body.target_epoch == body.epoch
+        and holding.state is MemberState.STABLE
+        and request.instance_id in (None, member.instance_id)
+        and client_id == member.profile.client_id
+        and client_host == member.profile.client_host
+        and says_nothing_new(request)
+    )
+
+
+def _draft(turn: Turn, group: Group, request: ConsumerGroupHeartbeatRequest) -> Draft:
+    body = group.body
+    if isinstance(body, Consumer):
+        return Draft(turn, group.name, body)
+    if request.member_epoch != JOIN:
+        raise no_such_group(group.name)
+    return upgraded(turn, group, body)
+
+
+def _go_on(
+    draft: Draft,
+    before: ConsumerMember,
+    profile: Profile,
+    request: ConsumerGroupHeartbeatRequest,
+) -> ConsumerGroupHeartbeatResponse:
+    parts = request.topic_partitions
+    owned = None if parts is None else assignment_of(parts)
+    member = advance(draft, before, profile, owned)
+    draft.write()
+    turn, name = draft.turn, draft.name
+    touch(turn, name, draft.body, member)
+    watch_revocation(turn, draft.body, before.holding, member)
+    is_told = (
+        request.member_epoch == JOIN
+        or is_full(request)
+        or member.holding.assigned != before.holding.assigned
+    )
+    return _answer(turn, name, draft.size, member, is_told=is_told)
+
+
+def advance(
+    draft: Draft, before: ConsumerMember, profile: Profile, owned: Assignment | None
+) -> ConsumerMember:
+    """A member with what it says of itself now, brought nearer to its target."""
+    is_new = draft.member(before.id) is None
+    is_renewed = profile.wishes != before.profile.wishes
+    member = before if profile is before.profile else replace(before, profile=profile)
+    if is_new or member is not before:
+        draft.put(member)
+    if is_new or is_renewed:
+        resolve(draft, profile.regex)
+        draft.bump()
+    settle(draft)
+    holding = reconcile(
+        member.holding,
+        wanted(draft, member),
+        draft.target_epoch,
+        owned,
+        lambda place: draft.is_free_for(member.id, place),
+        is_renewed=is_renewed,
+    )
+    return draft.hold(member, holding)
+
+
+def _answer(
+    turn: Turn, group: str, size: int, member: ConsumerMember, *, is_told: bool = False
+) -> ConsumerGroupHeartbeatResponse:
+    assignment = None
+    if is_told:
+        assignment = k68.Assignment(listed(member.holding.assigned, k68.TopicPartitions))
+    return ConsumerGroupHeartbeatResponse(
+        member_id=member.id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms(turn, group, size),
+        assignment=assignment,
+    )

@@ -1,0 +1,46 @@
+"""How long members may be silent, and how long they may take to do what they were told to."""
+
+from __future__ import annotations
+
+from penstock.coordination.group.consumer.member import ConsumerMember, Holding
+from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.state import Consumer
+from penstock.coordination.turn import Turn
+
+INTERVAL_MS_MIN = 500
+INTERVAL_MS_MAX = 5_000
+INTERVAL_MS_EACH = 10
+"""So that a group sends about a hundred heartbeats a second, and small ones settle fast."""
+
+
+def touch(turn: Turn, group: str, body: Consumer, member: ConsumerMember) -> None:
+    """It has shown that it is alive."""
+    classic = member.profile.classic
+    if classic is not None:
+        timeout_ms = classic.session_timeout_ms
+    else:
+        timeout_ms = turn.image.group_settings(group).consumer_session_timeout_ms
+    deadline_ms = turn.time_ms + timeout_ms
+    body.sessions[member.id] = deadline_ms
+    turn.wake_at(deadline_ms)
+
+
+def give_time(turn: Turn, body: Consumer, member: ConsumerMember) -> None:
+    """It has been told to do something, and may take so long as it said."""
+    deadline_ms = turn.time_ms + member.profile.rebalance_timeout_ms
+    deadline_ms = body.rebalances.setdefault(member.id, deadline_ms)
+    turn.wake_at(deadline_ms)
+
+
+def watch_revocation(turn: Turn, body: Consumer, before: Holding, member: ConsumerMember) -> None:
+    """Each revocation has its own time."""
+    if member.holding != before:
+        body.rebalances.pop(member.id, None)
+    if member.holding.state is MemberState.REVOKING:
+        give_time(turn, body, member)
+
+
+def interval_ms(turn: Turn, group: str, size: int) -> int:
+    """How often members are to send heartbeats."""
+    given = turn.image.group_settings(group).consumer_heartbeat_interval_ms
+    return given or min(max(size * INTERVAL_MS_EACH, INTERVAL_MS_MIN), INTERVAL_MS_MAX)

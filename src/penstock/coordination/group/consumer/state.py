@@ -1,0 +1,174 @@
+"""A group of KIP-848, as it is in memory.
+
+What can be counted is counted as members come and go, so that no heartbeat has to look at all of
+them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from penstock.coordination.group.assignors import Assignment
+from penstock.coordination.group.consumer.member import ConsumerMember, Place, Profile
+from penstock.coordination.group.consumer.phases import MemberState
+
+if TYPE_CHECKING:
+    from penstock.coordination.group.classic.state import Classic
+
+K = TypeVar("K")
+
+
+class Resolved(Struct, frozen=True):
+    """The topics that a regular expression stands for, as of a revision of the cluster."""
+
+    topics: frozenset[str]
+    revision: int
+    time_ms: int
+
+
+class Search:
+    """For the topics that a regular expression stands for."""
+
+    __slots__ = ("found", "left")
+
+    def __init__(self, names: list[str]) -> None:
+        self.left = names
+        self.found: set[str] = set()
+
+
+class Consumer:
+    __slots__ = (
+        "assignor_votes",
+        "classic_votes",
+        "epoch",
+        "members",
+        "metadata_hash",
+        "natives",
+        "owners",
+        "rebalances",
+        "refresh_ms",
+        "regex_users",
+        "regexes",
+        "searches",
+        "sessions",
+        "settled",
+        "static",
+        "successor",
+        "target",
+        "target_due_ms",
+        "target_epoch",
+        "topic_users",
+    )
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        """Goes up whenever something changes that the target depends on."""
+        self.metadata_hash = 0
+        """Of the topics that the target was made for."""
+        self.target_epoch = 0
+        self.members: dict[str, ConsumerMember] = {}
+        self.target: dict[str, Assignment] = {}
+        """By member id, what each is to have."""
+        self.regexes: dict[str, Resolved] = {}
+        # Counted from these:
+        self.static: dict[str, str] = {}
+        """Ids of static members by their instance ids."""
+        self.owners: dict[Place, str] = {}
+        """Who has a partition, or has yet to give it up."""
+        self.topic_users: Counter[str] = Counter()
+        self.regex_users: Counter[str] = Counter()
+        self.assignor_votes: Counter[str] = Counter()
+        self.classic_votes: Counter[str] = Counter()
+        """How many members of the classic protocol propose each assignor of theirs."""
+        self.natives = 0
+        """Members that are not of the classic protocol."""
+        self.settled: Counter[int] = Counter()
+        """Stable members by epoch."""
+        # Not stored, and lost with the leader:
+        self.sessions: dict[str, float] = {}
+        """By when members must have shown that they are alive."""
+        self.rebalances: dict[str, float] = {}
+        """By when some must have done what they were told to: revoke, join again, sync."""
+        self.target_due_ms = 0.0
+        """Before that, no new target is made."""
+        self.refresh_ms = 0.0
+        """When the topics are to be looked at, even if nobody says that they have changed."""
+        self.searches: dict[str, Search] = {}
+        """By expression: those under way."""
+        self.successor: Classic | None = None
+        """What the group becomes when its end as a group of this protocol is applied."""
+
+    @property
+    def is_blank(self) -> bool:
+        return not (self.members or self.epoch or self.target_epoch or self.regexes)
+
+    @property
+    def is_assigning(self) -> bool:
+        return self.epoch > self.target_epoch
+
+    def put(self, member: ConsumerMember) -> None:
+        before = self.members.get(member.id)
+        if before is None or before.profile is not member.profile:
+            if before is not None:
+                self._count(before.profile, -1)
+                self._unname(before)
+            self._count(member.profile, 1)
+            if member.instance_id is not None:
+                self.static[member.instance_id] = member.id
+        if before is None or before.holding is not member.holding:
+            if before is not None:
+                self._release(before)
+            self._hold(member)
+        self.members[member.id] = member
+
+    def remove(self, member_id: str) -> None:
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            self._count(member.profile, -1)
+            self._unname(member)
+            self._release(member)
+        self.sessions.pop(member_id, None)
+        self.rebalances.pop(member_id, None)
+
+    def _unname(self, member: ConsumerMember) -> None:
+        instance_id = member.instance_id
+        if instance_id is not None and self.static.get(instance_id) == member.id:
+            del self.static[instance_id]
+
+    def _count(self, profile: Profile, step: int) -> None:
+        for topic in profile.topics:
+            _add(self.topic_users, topic, step)
+        if profile.regex:
+            _add(self.regex_users, profile.regex, step)
+        if profile.assignor:
+            _add(self.assignor_votes, profile.assignor, step)
+        if profile.classic is None:
+            self.natives += step
+        else:
+            for name, _ in profile.classic.protocols:
+                _add(self.classic_votes, name, step)
+
+    def _hold(self, member: ConsumerMember) -> None:
+        for place in member.holding.places():
+            self.owners[place] = member.id
+        if member.holding.state is MemberState.STABLE:
+            _add(self.settled, member.epoch, 1)
+
+    def _release(self, member: ConsumerMember) -> None:
+        for place in member.holding.places():
+            if self.owners.get(place) == member.id:
+                del self.owners[place]
+        if member.holding.state is MemberState.STABLE:
+            _add(self.settled, member.epoch, -1)
+
+
+def _add(counts: Counter[K], key: K, step: int) -> None:
+    """What nobody has is left out."""
+    left = counts[key] + step
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]

@@ -1,0 +1,88 @@
+"""The groups of one partition of the offsets topic: a replay of its events.
+
+What a round of the classic protocol gathers on its way to the next generation is not written, as in
+Kafka: it is lost with the leader, and the members join again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.coordination.group import offsets
+from penstock.coordination.group.classic import stored as classic_stored
+from penstock.coordination.group.classic.state import Classic
+from penstock.coordination.group.consumer import stored as consumer_stored
+from penstock.coordination.group.consumer.state import Consumer
+from penstock.coordination.group.offsets import Committed
+from penstock.coordination.turn import Event
+from penstock.wire.stored.offset_commit import OffsetCommitKey
+from penstock.wire.stored_codec import StoredKey
+
+Apply = Callable[["Groups", Any, Any], None]
+
+
+class Group:
+    """A group's members are of the classic protocol, or of the one of KIP-848 (`Consumer`), which
+    may have classic members among them. Without members it is whatever it was last."""
+
+    __slots__ = ("body", "emptied_ms", "end", "name", "offsets", "wake_ms")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.body: Classic | Consumer = Classic()
+        self.offsets: dict[str, dict[int, Committed]] = {}
+        """By topic and partition."""
+        self.emptied_ms = 0
+        """Since when it has had no members, as far as is known."""
+        self.end = 0
+        """Behind the last event that it is made of."""
+        self.wake_ms: float | None = None
+        """When it is going to be looked at, if nothing happens before."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.body.members
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Nothing that is stored, nor anyone who is about to join, is left of it."""
+        return not self.offsets and self.body.is_blank
+
+
+class Groups:
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups.values())
+
+    def get(self, name: str) -> Group | None:
+        return self._groups.get(name)
+
+    def get_or_add(self, name: str) -> Group:
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = Group(name)
+        return group
+
+    def remove(self, name: str) -> None:
+        self._groups.pop(name, None)
+
+    def intern(self, text: str) -> str:
+        """Names of topics and the like come again and again: one copy will do."""
+        return sys.intern(text)
+
+    def apply(self, event: Event) -> None:
+        APPLY[type(event.key)](self, event.key, event.value)
+
+
+APPLY: dict[type[StoredKey], Apply] = {
+    OffsetCommitKey: offsets.apply_commit,
+    **classic_stored.APPLY,
+    **consumer_stored.APPLY,
+}

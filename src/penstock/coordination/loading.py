@@ -1,0 +1,95 @@
+"""How a coordinator gets its state back: the events of the log once more, in steps.
+
+Of the events of one key only the last matters, which is what compaction rests on too. So the log is
+read through first and most of what it holds is never decoded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from penstock.coordination.turn import Event
+from penstock.errors import Malformed, Refused
+from penstock.log.cleaning import DECOMPRESSED_BYTES_MAX
+from penstock.log.partition_log import PartitionLog
+from penstock.log.reindexing import reindexed
+from penstock.log.steps import Steps
+from penstock.wire.batch import LENGTH_OVERHEAD, check, size_at
+from penstock.wire.batch_builder import records_of
+from penstock.wire.records import pairs
+from penstock.wire.stored_codec import decode_key, decode_value
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 256 << 10
+"""Read in one step: some thousand events, at a fraction of a microsecond each."""
+EVENTS_A_STEP = 1000
+
+Raw = dict[bytes, bytes | None]
+
+
+def load(partition: PartitionLog, apply: Callable[[Event], None]) -> Steps[None]:
+    """Everything that is in the log now. Nobody appends to it until that is done."""
+    latest = yield from _read(partition)
+    for number, (key, value) in enumerate(latest.items(), 1):
+        _replay(key, value, apply)
+        if number % EVENTS_A_STEP == 0:
+            yield None
+
+
+def _read(partition: PartitionLog) -> Steps[Raw]:
+    """The last event of each key, in the order of the log."""
+    latest: Raw = {}
+    at = partition.start_offset
+    while at < partition.end_offset:
+        at, chunk = yield from reindexed(partition, partial(_chunk, partition, at))
+        for key, value in _events(memoryview(chunk)):
+            latest.pop(key, None)
+            latest[key] = value
+        yield None
+    return latest
+
+
+def _chunk(partition: PartitionLog, at: int, cold_ok: bool) -> tuple[int, bytes]:
+    for stretch in partition.damage:
+        if stretch.first_offset <= at < stretch.end_offset:
+            return stretch.end_offset, b""  # the broker has said so when it opened the log
+    found = partition.read(at, CHUNK_BYTES, partition.end_offset, cold_ok=cold_ok)
+    if found is None:
+        damaged = (each.first_offset for each in partition.damage if each.first_offset > at)
+        return min(damaged, default=partition.end_offset), b""
+    place = found.range
+    read = place.file.read if cold_ok else place.file.read_cached
+    return found.next_offset, read(place.position, place.length)
+
+
+def _events(chunk: memoryview) -> Iterator[tuple[bytes, bytes | None]]:
+    position = 0
+    while position + LENGTH_OVERHEAD <= len(chunk):
+        batch = chunk[position : position + size_at(chunk, position)]
+        position += len(batch) or len(chunk)
+        try:
+            header = check(batch)
+            if not header.is_control:
+                found = pairs(records_of(batch, DECOMPRESSED_BYTES_MAX), header.record_count)
+                yield from ((key, value) for key, value in found if key is not None)
+        except (Malformed, Refused) as problem:
+            log.error("events of a coordinator cannot be read, and are left out: %s", problem)
+
+
+def _replay(raw_key: bytes, raw_value: bytes | None, apply: Callable[[Event], None]) -> None:
+    """What cannot be read is left out: one bad event must not hide the others."""
+    try:
+        key = decode_key(raw_key)
+        if key is None:
+            return
+        value = None if raw_value is None else decode_value(key, raw_value)
+    except Malformed as problem:
+        log.error("an event of a coordinator cannot be read, and is left out: %s", problem)
+        return
+    try:
+        apply(Event(key, value))
+    except Exception:
+        log.exception("an event of a coordinator makes no sense, and is left out: %s", key)

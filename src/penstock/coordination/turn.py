@@ -1,0 +1,81 @@
+"""One decision of a coordinator: all that it may look at, and all that it comes to.
+
+A decision writes nothing and changes nothing that is stored. It collects events, which are appended
+to the internal topic and then applied, and answers, which are given once those events are
+committed. Loading a coordinator applies the same events again, so what is not an event is not there
+after a change of leader.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from penstock.config import BrokerConfig
+from penstock.metadata.image import Image
+from penstock.wire.stored_codec import StoredKey, Versioned
+from penstock.world.ports import Chance
+
+Reply = object
+"""Stands for a request that waits for its answer. Coordinators keep it, and hand it back."""
+
+
+class Event(NamedTuple):
+    """A record of the internal topic; without a value it says that the key is gone."""
+
+    key: StoredKey
+    value: Versioned | None
+    version: int | None = None
+    """That the value is written in, if it is not the newest: for tools that are older."""
+
+
+class Answer(NamedTuple):
+    reply: Reply
+    answer: Any
+
+
+class Turn:
+    __slots__ = (
+        "answers",
+        "chance",
+        "config",
+        "events",
+        "image",
+        "now_ms",
+        "reply",
+        "time_ms",
+        "wake_ms",
+    )
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        image: Image,
+        chance: Chance,
+        now_ms: int,
+        time_ms: float,
+        reply: Reply = None,
+    ) -> None:
+        self.config = config
+        self.image = image
+        self.chance = chance
+        self.now_ms = now_ms
+        """Since 1970, for what is stored."""
+        self.time_ms = time_ms
+        """Since some moment, never set back: for deadlines."""
+        self.reply = reply
+        """The request that this turn is for."""
+        self.events: list[Event] = []
+        self.answers: list[Answer] = []
+        self.wake_ms: float | None = None
+
+    def write(self, key: StoredKey, value: Versioned | None, version: int | None = None) -> None:
+        self.events.append(Event(key, value, version))
+
+    def answer(self, reply: Reply, answer: Any) -> None:
+        """To a request that has been waiting. This turn's own is answered by returning it."""
+        self.answers.append(Answer(reply, answer))
+
+    def wake_at(self, time_ms: float) -> None:
+        """The group is to be looked at by then, in the time of `time_ms`."""
+        if self.wake_ms is None or time_ms < self.wake_ms:
+            self.wake_ms = time_ms

@@ -1,0 +1,121 @@
+"""Going through a segment that was found amiss while the log is in use, in steps.
+
+If its batches are all there, an index was wrong, and is made again. What is no batch is damage:
+it is noted as recovery would have done, so that reads of it are refused and all others go on. So
+are records that are missing between a segment's last batch and the next segment.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.errors import ErrorCode, Refused
+from penstock.log import notes
+from penstock.log.damage import Damage
+from penstock.log.scanning import NotABatch
+from penstock.log.segment import Amiss, Draft, Segment
+from penstock.log.steps import Steps, warmed
+from penstock.log.window import Window
+
+if TYPE_CHECKING:
+    from penstock.log.partition_log import PartitionLog
+
+lines = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+BATCHES_A_STEP = 1000
+"""At about a microsecond each."""
+
+
+def reindexed(log: PartitionLog, action: Callable[[bool], T]) -> Steps[T]:
+    """Try again after each cold read, and after each segment that was amiss has been gone through.
+
+    Raises Amiss where that does not help.
+    """
+    seen: set[Segment] = set()
+    while True:
+        try:
+            return (yield from warmed(action))
+        except Amiss as amiss:
+            segment = amiss.segment
+            if segment in seen:
+                raise
+        seen.add(segment)
+        yield from reindex(log, segment)
+
+
+def reindex(log: PartitionLog, segment: Segment) -> Steps[None]:
+    """Raises Refused while somebody else is at the same: it is worth another try a little later."""
+    if segment.is_being_reindexed:
+        raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.file.path} is being gone through")
+    segment.is_being_reindexed = True
+    try:
+        draft = yield from _redrafted(log, segment)
+        if draft is not None:
+            _put_in_place(log, segment, draft.made)
+            lines.warning("%s was gone through, and its indexes are made again", segment.file.path)
+            yield from _note_missing(log, segment, draft.end_offset)
+    finally:
+        segment.is_being_reindexed = False
+
+
+def _redrafted(log: PartitionLog, segment: Segment) -> Steps[Draft | None]:
+    """None if the segment has gone meanwhile, or is another. It may grow, or cease to."""
+    draft, cuts = Draft(segment), segment.cuts
+    while True:
+        log.write_out()
+        if log.is_deleted or segment not in log.segments or segment.cuts != cuts:
+            return None
+        if draft.is_complete:
+            return draft
+        try:
+            yield from warmed(partial(draft.advance, BATCHES_A_STEP))
+        except NotABatch as problem:
+            yield from _note_damage(log, segment, problem.position, draft.end_offset)
+        yield None
+
+
+def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
+    if segment is log.active:
+        segment.adopt(made)
+        return
+    made.write_indexes()
+    segment.unsynced_indexes += made.unsynced_indexes
+    log.rolled.append(segment)  # for the next round of syncing
+    log.indexes.drop(segment)
+    segment.adopt(made)
+    segment.forget_indexes()
+
+
+def _note_damage(log: PartitionLog, segment: Segment, position: int, offset: int) -> Steps[None]:
+    end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
+    after, end_offset = segment.size, log.end_offset if end is None else end
+    found = yield from Window(segment.file, end).next_good(position + 1, offset)
+    if found is not None and found[0] < after:
+        after, end_offset = found
+    elif end is None:
+        segment.sealed = True
+    yield from _note(log, segment, Damage(offset, end_offset, segment.base, position, after))
+
+
+def _note_missing(log: PartitionLog, segment: Segment, offset: int) -> Steps[None]:
+    """Of a segment that was gone through up to an offset, and any damage after it."""
+    if segment is log.active or log.may_have_gaps:
+        return
+    following = log.segments[log.segment_of(segment.base) + 1].base
+    known = (each.end_offset for each in log.damage if each.segment_base == segment.base)
+    offset = max([offset, *known])
+    if offset < following:
+        size = segment.size
+        yield from _note(log, segment, Damage(offset, following, segment.base, size, size))
+
+
+def _note(log: PartitionLog, segment: Segment, stretch: Damage) -> Steps[None]:
+    segment.gaps = {**(segment.gaps or {}), stretch.position: stretch.end_position}
+    log.damage = sorted([*log.damage, stretch])
+    lines.error("%s is damaged: %s; reads of it are refused", log.folder, stretch)
+    yield partial(notes.write_damage, log)

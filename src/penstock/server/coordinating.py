@@ -1,0 +1,144 @@
+"""What a coordinator of groups does beside answering: load, keep time, follow the topics."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from penstock.api.shard import Shard
+from penstock.coordination.group import protocols
+from penstock.coordination.group.groups import Group
+from penstock.coordination.turn import Turn
+from penstock.metadata.cluster import Changed
+from penstock.server.door import Door
+from penstock.server.steps import carry_out, wait_on
+from penstock.world.ports import Disk
+
+log = logging.getLogger(__name__)
+
+GROUPS_A_SLICE = 50
+"""Looked at before everything else gets its turn."""
+RETRY_MS = 1000
+LOAD_WAIT_MS = 10_000
+"""A change of topics waits for groups that are being loaded, but not for those that cannot be."""
+
+
+class Coordinating:
+    def __init__(self, disk: Disk, door: Door) -> None:
+        self._disk = disk
+        self._door = door
+        self._broker = door.broker
+        self._groups = door.broker.groups
+        self._clock = door.clock
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._wakes_ms = 0.0
+        self._sizes: dict[str, int] = {}
+        """Partitions of every topic, as the groups know them."""
+        self._changed: set[str] = set()
+        self._deleted: dict[str, int] = {}
+        """Topics that the groups have yet to be told of; the deleted ones with the time."""
+        self._loads: set[asyncio.Task[None]] = set()
+        self._sweep: asyncio.Task[None] | None = None
+        self._groups.on_new_shard = self._load_soon
+        self._groups.wake_by = self._wake_by
+
+    def start(self) -> None:
+        image = self._broker.image
+        self._sizes = {topic.name: topic.record.partitions for topic in image.topics.values()}
+        self._groups.follow()
+        self._keep(asyncio.create_task(self._forget_old()))
+
+    async def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _keep(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # -- loading
+
+    def _load_soon(self, shard: Shard) -> None:
+        task = self._keep(asyncio.create_task(self._load(shard)))
+        self._loads.add(task)
+        task.add_done_callback(self._loads.discard)
+
+    async def _load(self, shard: Shard) -> None:
+        began_ms = self._clock.monotonic_ms()
+        name = f"{shard.leader.topic}-{shard.leader.index}"
+        while not shard.is_over:
+            try:
+                await carry_out(partial(wait_on, self._disk), shard.load())
+            except Exception:
+                log.exception("the groups of %s could not be loaded, which is tried again", name)
+                await asyncio.sleep(RETRY_MS / 1000)
+            else:
+                took_ms = self._clock.monotonic_ms() - began_ms
+                log.info("%d groups of %s loaded in %d ms", len(shard.groups), name, took_ms)
+                return
+
+    # -- time
+
+    def _wake_by(self, time_ms: float) -> None:
+        if self._timer is not None:
+            if self._wakes_ms <= time_ms:
+                return
+            self._timer.cancel()
+        self._wakes_ms = time_ms
+        delay_ms = max(time_ms - self._clock.monotonic_ms(), 0)
+        self._timer = self._door.loop.call_later(delay_ms / 1000, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        has_more = self._groups.expire(GROUPS_A_SLICE)
+        self._door.settle()
+        due_ms = self._clock.monotonic_ms() if has_more else self._groups.next_due_ms
+        if due_ms is not None:
+            self._wake_by(due_ms)
+
+    async def _forget_old(self) -> None:
+        while True:
+            await asyncio.sleep(self._broker.config.offsets_retention_check_interval_ms / 1000)
+            await self._for_each(protocols.forget_old)
+
+    async def _for_each(self, decide: Callable[[Turn, Group], None]) -> None:
+        """For all groups, some at a time."""
+        for number, _ in enumerate(self._groups.for_each(decide), 1):
+            if number % GROUPS_A_SLICE == 0:
+                self._door.settle()
+                await asyncio.sleep(0)
+        self._door.settle()
+
+    # -- topics
+
+    def follow(self, changed: Changed) -> None:
+        """Of groups that share a topic's partitions, all have to share them anew."""
+        self._groups.follow()
+        for topic in changed.deleted.values():
+            self._sizes.pop(topic.name, None)
+            self._changed.add(topic.name)
+            self._deleted[topic.name] = self._clock.now_ms()
+        for topic in (*changed.created.values(), *changed.altered.values()):
+            if self._sizes.get(topic.name) != topic.record.partitions:
+                self._sizes[topic.name] = topic.record.partitions
+                self._changed.add(topic.name)
+        if self._changed and (self._sweep is None or self._sweep.done()):
+            self._sweep = self._keep(asyncio.create_task(self._tell_groups()))
+
+    async def _tell_groups(self) -> None:
+        """One sweep at a time, for all topics that have changed since the last one."""
+        while self._changed:
+            if self._loads:  # their groups are to know it too
+                await asyncio.wait(self._loads, timeout=LOAD_WAIT_MS / 1000)
+            changed, self._changed = self._changed, set()
+            deleted, self._deleted = self._deleted, {}
+            if deleted:
+                await self._for_each(partial(protocols.topics_deleted, deleted=deleted))
+            await self._for_each(partial(protocols.topics_changed, topics=changed))

@@ -1,0 +1,312 @@
+"""Which groups a broker looks after, and what becomes of them when log or leader fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.api.desk import Desk
+from tests.api.grouping import (
+    DELAY_MS,
+    GROUP,
+    SESSION_MS,
+    SETTINGS,
+    Asked,
+    Room,
+    commit,
+    join,
+    sync,
+)
+from tests.log.making import FullDisk
+
+from penstock.api.coordinator import hash_of
+from penstock.coordination.group import protocols
+from penstock.coordination.group.groups import Group
+from penstock.coordination.turn import Turn
+from penstock.errors import ErrorCode, Refused
+from penstock.metadata.changes import Commit
+from penstock.metadata.internal_topics import OFFSETS
+from penstock.metadata.records import encode, partition_key
+from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
+
+
+@pytest.fixture
+def full() -> Iterator[FullDisk]:
+    disk = FullDisk()
+    yield disk
+    disk.close()
+
+
+@pytest.fixture
+def failing(full: FullDisk, tmp_path: Path) -> Iterator[Room]:
+    """A room whose disk can be full."""
+    texts = {**SETTINGS, "offsets.topic.num.partitions": "1"}
+    desk = Desk(full, tmp_path / "data", texts)
+    desk.create("orders", partitions=2)
+    yield Room(desk)
+    desk.log_dir.abandon()
+
+
+def refusal(action: Callable[[], object]) -> ErrorCode:
+    with pytest.raises(Refused) as caught:
+        action()
+    return caught.value.code
+
+
+def code_of(asked: Asked) -> int:
+    code: int = asked.answer.topics[0].partitions[0].error_code
+    return code
+
+
+def offset(room: Room) -> int | None:
+    group = room.shard().groups.get(GROUP)
+    return group.offsets["orders"][0].offset if group and group.offsets else None
+
+
+def lose(room: Room, index: int) -> None:
+    """Another broker leads a partition of the offsets topic now."""
+    topic = room.desk.image.topics[OFFSETS]
+    record = topic.partition(index)
+    assert record is not None
+    other = msgspec.structs.replace(record, leader=2)
+    room.desk.change(
+        lambda image: Commit(None, puts=[(partition_key(topic.id, index), encode(other))])
+    )
+    room.groups.follow()
+
+
+# -- who looks after what
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("hello", 99_162_322), ("polygenelubricants", 0), ("\N{GRINNING FACE}", 1_772_899), ("", 0)],
+)
+def test_groups_are_in_the_partition_that_other_tools_expect(name: str, expected: int) -> None:
+    """Java's hash, whose sign is dropped; a character outside of its 16 bits counts as two."""
+    assert hash_of(name) == expected
+
+
+def test_while_there_is_no_offsets_topic_nobody_looks_after_a_group(desk: Desk) -> None:
+    assert refusal(lambda: desk.broker.groups.shard("g")) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_group_of_another_broker_is_refused(room: Room) -> None:
+    lose(room, room.leader().index)
+    assert refusal(room.shard) == ErrorCode.NOT_COORDINATOR
+
+
+def test_who_waits_is_told_when_another_broker_takes_over(room: Room) -> None:
+    committing, joining = room.ask(commit()), room.ask(join(), 3)
+    lose(room, room.leader().index)
+    assert joining.code == ErrorCode.NOT_COORDINATOR
+    assert code_of(committing) == ErrorCode.NOT_COORDINATOR
+
+
+def test_what_this_broker_leads_is_taken_up_when_it_is_asked_for(room: Room) -> None:
+    """Also if nobody has told the coordinator yet, or its log could not be read before."""
+    shard = room.groups.shards.pop(room.leader().index)
+    assert room.shard() is not shard
+
+
+# -- loading
+
+
+def test_groups_are_there_again_after_a_restart(room: Room) -> None:
+    one, two = room.settle(2)
+    room.tell(commit(member_id=one, generation=1))
+    room = room.restart()
+    assert refusal(room.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    room.load()
+    assert offset(room) == 5
+    for member in (one, two):
+        assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
+    room.wait(SESSION_MS)
+    group = room.shard().groups.get(GROUP)
+    assert group is not None
+    assert group.is_empty
+
+
+def test_a_load_that_failed_half_way_can_be_done_again(room: Room) -> None:
+    room.tell(commit(3))
+    room.groups.load_again(room.shard())
+    (shard,) = room.loading
+    steps = shard.load()
+    next(steps)
+    steps.close()
+    assert not shard.is_loaded
+    room.load()
+    assert offset(room) == 3
+
+
+def test_a_partition_without_events_need_not_be_loaded(room: Room) -> None:
+    assert not room.loading
+    assert room.shard().is_loaded
+
+
+# -- a disk that fails
+
+
+def test_what_was_undone_is_not_there_and_was_never_told(failing: Room, full: FullDisk) -> None:
+    room = failing
+    room.tell(commit(3))
+    full.is_full = True
+    with pytest.raises(OSError, match="no space"):
+        room.ask(commit(4))
+    full.is_full = False
+    assert refusal(room.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    room.load()
+    assert offset(room) == 3
+    room.tell(commit(5))
+    assert offset(room) == 5
+
+
+def test_who_waits_for_what_was_undone_is_told_to_ask_again(failing: Room, full: FullDisk) -> None:
+    room = failing
+    room.tell(commit(group="other"))
+    joined = [room.ask(join(), 3) for _ in range(2)]
+    room.wait(DELAY_MS)
+    leader, follower = (each.answer.member_id for each in joined)
+    waiting = room.ask(sync(follower))
+    full.is_full = True
+    with pytest.raises(OSError, match="no space"):
+        room.ask(sync(leader, (leader, follower)))
+    full.is_full = False
+    assert waiting.is_waiting, "the plan was made, but nobody knows of it"
+    assert refusal(room.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert waiting.code == ErrorCode.NOT_COORDINATOR
+    room.load()
+    assert room.shard().groups.get(GROUP) is None, "its first generation never was"
+
+
+def test_an_append_that_fails_at_once_gives_the_groups_up(
+    failing: Room, full: FullDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = failing
+    room.tell(commit(3))
+    waiting = room.ask(join(), 3)
+
+    def fails(*_: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(room.leader().log), "append", fails)
+        with pytest.raises(OSError, match="no space"):
+            room.ask(commit(4, group="other"))
+    assert waiting.code == ErrorCode.NOT_COORDINATOR
+    room.load()
+    assert offset(room) == 3
+
+
+def test_groups_that_nobody_asks_for_are_loaded_again_when_time_passes(
+    failing: Room, full: FullDisk
+) -> None:
+    room = failing
+    room.settle()
+    joining = room.ask(join("other"), 3)
+    full.is_full = True
+    with pytest.raises(OSError, match="no space"):
+        room.ask(commit(group="third"))
+    full.is_full = False
+    room.wait(DELAY_MS)
+    assert joining.code == ErrorCode.NOT_COORDINATOR
+    assert len(room.loading) == 1
+
+
+def test_a_sweep_does_not_write_to_what_has_to_be_loaded_again(
+    failing: Room, full: FullDisk
+) -> None:
+    room = failing
+    room.tell(commit(3))
+    full.is_full = True
+    with pytest.raises(OSError, match="no space"):
+        room.ask(commit(4))
+    full.is_full = False
+    seen = list(room.groups.for_each(lambda turn, group: None))
+    assert not seen
+    room.load()
+    assert offset(room) == 3
+
+
+# -- bugs
+
+
+def test_a_bug_in_a_decision_does_not_leave_half_of_it_behind(room: Room) -> None:
+    room.tell(commit(3))
+
+    def decide(turn: Turn, group: Group) -> None:
+        group.offsets.clear()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        room.shard().decide(GROUP, decide)
+    room.load()
+    assert offset(room) == 3
+
+
+def test_one_group_that_cannot_be_looked_after_does_not_keep_the_others_from_it(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = [f"group-{number}" for number in range(20)]
+    for name in names:
+        room.tell(commit(group=name))
+    bad = room.shard(names[0])
+    seen = []
+
+    def decide(turn: Turn, group: Group) -> None:
+        seen.append(group.name)
+        if group.name == names[0]:
+            raise ZeroDivisionError
+
+    list(room.groups.for_each(decide))
+    elsewhere = {name for name in names if room.groups.place(name)[0] != bad.leader.index}
+    assert elsewhere <= set(seen)
+    assert "could not be looked after" in caplog.text
+
+
+def test_a_group_that_cannot_be_looked_after_is_loaded_again_and_not_forgotten(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (member,) = room.settle()
+
+    def fails(turn: Turn, group: Group) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(protocols, "expire", fails)
+        room.wait(SESSION_MS)
+    room.load()
+    assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
+    room.wait(SESSION_MS)
+    group = room.shard().groups.get(GROUP)
+    assert group is not None
+    assert group.is_empty
+
+
+# -- time
+
+
+def test_groups_that_are_due_are_looked_at_some_at_a_time(room: Room) -> None:
+    joined = [room.ask(join(f"group-{number}"), 3) for number in range(20)]
+    room.clock.time_ms += DELAY_MS
+    assert room.groups.expire(15)
+    assert sum(not each.is_waiting for each in joined) == 15
+    assert not room.groups.expire(15)
+    assert not any(each.is_waiting for each in joined)
+
+
+def test_whoever_keeps_the_time_is_told_of_the_next_look(room: Room) -> None:
+    wishes: list[float] = []
+    room.groups.wake_by = wishes.append
+    room.ask(join(), 3)
+    assert wishes == [room.clock.time_ms + DELAY_MS]
+    assert room.groups.next_due_ms == wishes[0]
+
+
+def test_old_offsets_go_in_a_sweep(room: Room) -> None:
+    room.tell(commit())
+    room.clock.time_ms += 8 * 24 * 3_600_000
+    list(room.groups.for_each(protocols.forget_old))
+    assert room.shard().groups.get(GROUP) is None

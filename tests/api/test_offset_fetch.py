@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api.grouping import GROUP, Room, commit
+
+from penstock.errors import ErrorCode
+from penstock.wire.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+
+NOTE = {"committed_leader_epoch": 3, "committed_metadata": "note"}
+
+
+def of_one(*partitions: int, group: str = GROUP) -> OffsetFetchRequest:
+    """As clients ask up to version 7; all that there is if no partitions are named."""
+    topics = [OffsetFetchRequestTopic("orders", list(partitions))] if partitions else None
+    return OffsetFetchRequest(group_id=group, topics=topics)
+
+
+def of_many(*groups: str, partitions: tuple[int, ...] | None = (0, 1)) -> OffsetFetchRequest:
+    topics = None
+    if partitions is not None:
+        topics = [OffsetFetchRequestTopics("orders", partition_indexes=list(partitions))]
+    return OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(each, topics=topics) for each in groups]
+    )
+
+
+def offsets(found: Any) -> dict[tuple[str, int], tuple[int, int, str]]:
+    return {
+        (topic.name, part.partition_index): (
+            part.committed_offset,
+            part.committed_leader_epoch,
+            part.metadata,
+        )
+        for topic in found.topics
+        for part in topic.partitions
+    }
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+def test_a_group_is_told_where_it_is(room: Room, version: int) -> None:
+    room.tell(commit(7, part=NOTE))
+    epoch = 3 if version >= 5 else -1
+    assert offsets(room.tell(of_one(0, 1), version)) == {
+        ("orders", 0): (7, epoch, "note"),
+        ("orders", 1): (-1, -1, ""),
+    }
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_several_groups_are_told_each(room: Room, version: int) -> None:
+    room.tell(commit(7, part=NOTE))
+    room.tell(commit(8, group="other"))
+    answer = room.tell(of_many(GROUP, "other", "nothing", partitions=(0,)), version)
+    told = {each.group_id: offsets(each)["orders", 0][0] for each in answer.groups}
+    assert told == {GROUP: 7, "other": 8, "nothing": -1}
+
+
+@pytest.mark.parametrize("version", range(2, 8))
+def test_all_that_there_is_can_be_asked_for(room: Room, version: int) -> None:
+    room.tell(commit(7, partitions=(0, 1)))
+    assert offsets(room.tell(of_one(), version)).keys() == {("orders", 0), ("orders", 1)}
+    assert offsets(room.tell(of_one(group="nothing"), version)) == {}
+
+
+def test_topics_are_named_by_id_since_version_10(room: Room) -> None:
+    room.tell(commit(7))
+    topic_id = room.desk.image.topics["orders"].id
+    asked = [OffsetFetchRequestTopics("", each, [0]) for each in (topic_id, b"?" * 16)]
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=asked)])
+    known, unknown = room.tell(request, 10).groups[0].topics
+    assert (known.topic_id, known.partitions[0].committed_offset) == (topic_id, 7)
+    assert unknown.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    everything = room.tell(of_many(GROUP, partitions=None), 10).groups[0].topics
+    assert [each.topic_id for each in everything] == [topic_id]
+
+
+def test_what_is_told_is_committed_first(room: Room) -> None:
+    room.ask(commit(7))
+    asked = room.ask(of_many(GROUP))
+    assert asked.is_waiting
+    room.sync()
+    assert offsets(asked.answer.groups[0])["orders", 0][0] == 7
+
+
+def test_each_group_is_refused_by_itself(room: Room) -> None:
+    room.tell(commit(7))
+    good, bad = room.tell(of_many(GROUP, "")).groups
+    assert (good.error_code, bad.error_code) == (0, ErrorCode.INVALID_GROUP_ID)
+
+
+def test_while_groups_are_loaded_nobody_is_told_anything(room: Room) -> None:
+    room.tell(commit(7))
+    room.groups.load_again(room.shard())
+    assert room.tell(of_one(0), 7).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    (told,) = room.tell(of_many(GROUP)).groups
+    assert (told.error_code, told.topics) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])

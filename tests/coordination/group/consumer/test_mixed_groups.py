@@ -1,0 +1,189 @@
+"""Consumers of both protocols come and go in one group, which changes protocol on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.coordination.group.consumer.classic_clients import ClassicClient, plan
+from tests.coordination.group.consumer.clients import Client
+from tests.coordination.group.consumer.stage import Stage
+
+from penstock.coordination.group.classic.state import Classic
+from penstock.coordination.group.consumer.embedded import by_id, plan_of, subscription_of
+from penstock.coordination.group.consumer.state import Consumer
+from penstock.errors import ErrorCode, Refused
+
+PICK = st.integers(0, 1_000)
+LOST = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+class Worker(ClassicClient):
+    """Goes from one request to the next, as a real consumer does."""
+
+    does = "join"
+
+    def step(self) -> None:
+        try:
+            if self.does == "join":
+                self.does = "wait for join"
+                self.take_joined(self.ask_to_join())
+            elif self.does == "sync":
+                self.does = "wait for sync"
+                self.take_synced(self.ask_to_sync(self.plans()))
+            elif self.does == "work":
+                self.take_code(self.beat())
+        except Refused as refused:
+            self.take_code(refused.code)
+
+    def take_joined(self, answer: Any) -> None:
+        if answer is not None:
+            self.take_code(answer.error_code)
+            if answer.error_code == ErrorCode.NONE:
+                self.joined(answer)
+                self.does = "sync"
+
+    def take_synced(self, answer: Any) -> None:
+        if answer is not None:
+            self.take_code(answer.error_code)
+            if answer.error_code == ErrorCode.NONE:
+                plan = plan_of(answer.assignment)
+                self.owned = by_id(self.stage.image, plan.assigned_partitions)
+                self.does = "work"
+
+    def take_code(self, code: ErrorCode) -> None:
+        if code == ErrorCode.NONE:
+            return
+        if code in LOST:
+            self.owned, self.generation = {}, -1
+            self.id = "" if code == ErrorCode.UNKNOWN_MEMBER_ID else self.id
+        elif code != ErrorCode.REBALANCE_IN_PROGRESS:
+            raise AssertionError(code)
+        self.does = "join"
+
+    def plans(self) -> dict[str, bytes]:
+        """As the leader: everyone keeps what it has, and what nobody has goes round."""
+        body = self.stage.group.body
+        if not isinstance(body, Classic) or body.leader != self.id:
+            return {}
+        topic = self.stage.image.topics["orders"]
+        parts = {
+            member.id: set(
+                by_id(self.stage.image, subscription_of(member.protocols).owned_partitions).get(
+                    topic.id, ()
+                )
+            )
+            for member in body.members.values()
+        }
+        for partition in range(topic.record.partitions):
+            if not any(partition in part for part in parts.values()):
+                min(parts.values(), key=len).add(partition)
+        return {member_id: plan(orders=sorted(part)) for member_id, part in parts.items()}
+
+
+class Mixture(RuleBasedStateMachine):
+    @initialize()
+    def begin(self) -> None:
+        self.stage = Stage()
+        self.stage.on_answer = self.answered
+        self.topic = self.stage.create("orders", 5)
+        self.natives: list[Client] = []
+        self.workers: list[Worker] = []
+        self.names = 0
+
+    @staticmethod
+    def answered(reply: Any, answer: Any) -> None:
+        kind, worker = reply
+        if worker.does == f"wait for {kind}":
+            worker.take_joined(answer) if kind == "join" else worker.take_synced(answer)
+
+    @property
+    def size(self) -> int:
+        return len(self.natives) + len(self.workers)
+
+    @rule()
+    def a_new_one_joins(self) -> None:
+        if self.size < 6:
+            self.names += 1
+            self.natives.append(Client(self.stage, f"m{self.names}", "orders"))
+            self.natives[-1].beat()
+
+    @rule(is_eager=st.booleans())
+    def a_classic_one_joins(self, is_eager: bool) -> None:
+        if self.size < 6:
+            self.workers.append(Worker(self.stage, "orders", is_eager=is_eager))
+            self.workers[-1].step()
+
+    @precondition(lambda self: self.natives)
+    @rule(number=PICK)
+    def a_new_one_beats(self, number: int) -> None:
+        self.natives[number % len(self.natives)].beat()
+
+    @precondition(lambda self: self.workers)
+    @rule(number=PICK)
+    def a_classic_one_goes_on(self, number: int) -> None:
+        self.workers[number % len(self.workers)].step()
+
+    @precondition(lambda self: self.natives)
+    @rule(number=PICK, is_killed=st.booleans())
+    def a_new_one_goes(self, number: int, is_killed: bool) -> None:
+        client = self.natives.pop(number % len(self.natives))
+        if not is_killed:
+            client.leave()
+
+    @precondition(lambda self: self.workers)
+    @rule(number=PICK)
+    def a_classic_one_is_killed(self, number: int) -> None:
+        worker = self.workers.pop(number % len(self.workers))
+        worker.does = "nothing"
+
+    @rule()
+    def the_topic_grows(self) -> None:
+        partitions = self.stage.image.topics["orders"].record.partitions
+        if partitions < 8:
+            self.stage.grow("orders", partitions + 1)
+
+    @rule(seconds=st.sampled_from([1, 3, 50]))
+    def time_passes(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self.stage.pass_ms(1_000)
+            for client in self.natives:
+                client.beat()
+            for worker in self.workers:
+                worker.step()
+
+    @rule(keeps_ends=st.booleans())
+    def another_coordinator_takes_over(self, keeps_ends: bool) -> None:
+        self.stage.reload(keeps_ends=keeps_ends)
+        for worker in self.workers:
+            if worker.does.startswith("wait"):
+                worker.does = "join"
+
+    @precondition(lambda self: self.natives or self.workers)
+    @rule()
+    def all_comes_to_rest(self) -> None:
+        self.time_passes(100)
+        body = self.stage.group.body
+        assert isinstance(body, Consumer if self.natives else Classic)
+        owned = self.owned()
+        partitions = range(self.stage.image.topics["orders"].record.partitions)
+        assert sorted(number for each in owned for number in each) == list(partitions)
+        if isinstance(body, Consumer):
+            assert body.settled[body.epoch] == self.size == len(body.members)
+
+    def owned(self) -> list[frozenset[int]]:
+        held = [client.owned for client in self.natives] + [each.owned for each in self.workers]
+        return [each.get(self.topic, frozenset()) for each in held]
+
+    @invariant()
+    def nothing_is_shared(self) -> None:
+        if not hasattr(self, "workers"):
+            return
+        owned = self.owned()
+        assert sum(map(len, owned)) == len(frozenset().union(*owned))
+
+
+TestMixture = Mixture.TestCase
+TestMixture.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)

@@ -1,0 +1,33 @@
+"""A broker for groups whose consumers die, and a stage for a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.broker_process import BrokerProcess
+from tests.group_stage import QUICK_BROKER, Stage
+
+
+@pytest.fixture(scope="session")
+def quick_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """One broker that soon takes a silent consumer for dead."""
+    running = BrokerProcess(tmp_path_factory.mktemp("quick-broker") / "data", *QUICK_BROKER).start()
+    yield running
+    assert running.stop() == 0
+    assert "Traceback" not in running.log
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Callable[[BrokerProcess, str], Stage]]:
+    """Makes groups of worker processes, which end with the test."""
+    made: list[Stage] = []
+
+    def make(broker: BrokerProcess, group: str) -> Stage:
+        made.append(Stage(tmp_path, broker.address, group))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()

@@ -1,7 +1,8 @@
 """The main job, end to end: start a broker, produce, kill it in the middle, lose nothing, read all.
 
-Run by `make demo`. Prints what it does; exits 0 only if every acknowledged message was read back
-once and in order.
+Then a group of consumers shares a topic, and one of them is killed. Run by `make demo`. Prints what
+it does; exits 0 only if every acknowledged message was read back once and in order, and the group
+has consumed everything.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 import confluent_kafka
 from rich.console import Console
 from rich.progress import Progress
+
+from tools import demo_group
 
 MESSAGES = 200_000
 PARTITIONS = 3
@@ -152,6 +155,14 @@ def consume(broker: Broker) -> list[tuple[str, int]]:
     return found
 
 
+def share(broker: Broker, folder: Path) -> bool:
+    partitions = str(demo_group.PARTITIONS)
+    penstock(broker, "topic", "create", demo_group.TOPIC, "--partitions", partitions)
+    all_consumed = demo_group.share(broker.address, folder, console)
+    penstock(broker, "group", "describe", demo_group.GROUP)
+    return all_consumed
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         broker = Broker(Path(folder) / "data")
@@ -166,6 +177,8 @@ def main() -> int:
             found = consume(broker)
             console.print(f"  {len(acked):,} acknowledged, {len(found):,} read")
             penstock(broker, "topic", "describe", TOPIC)
+        with step(f"Let {demo_group.CONSUMERS} consumers share a topic, and kill one of them"):
+            all_consumed = share(broker, Path(folder))
         broker.end(signal.SIGTERM)
     numbers = [number for _, number in found]
     by_key: dict[str, list[int]] = {}
@@ -179,7 +192,9 @@ def main() -> int:
         f"\n{verdict} was lost, doubled or put out of order:[/] "
         f"{len(lost)} lost, {doubled} doubled, {len(disordered)} keys out of order."
     )
-    return 0 if good else 1
+    verdict = "[bold green]The group has" if all_consumed else "[bold red]The group has not"
+    console.print(f"{verdict} consumed everything.[/]")
+    return 0 if good and all_consumed else 1
 
 
 if __name__ == "__main__":

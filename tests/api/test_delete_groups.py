@@ -7,6 +7,7 @@ from tests.api.grouping import GROUP, Room, commit
 
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k13_leave_group import LeaveGroupRequest
+from penstock.wire.messages.k15_describe_groups import DescribeGroupsRequest
 from penstock.wire.messages.k42_delete_groups import DeleteGroupsRequest
 
 
@@ -39,7 +40,8 @@ def test_each_group_is_answered_for_itself(room: Room) -> None:
 
 def test_an_end_is_told_when_it_is_on_the_disk(room: Room) -> None:
     room.tell(commit())
-    asked = room.ask(DeleteGroupsRequest([GROUP]))
-    assert asked.is_waiting
+    asked = [room.ask(DeleteGroupsRequest([GROUP])) for _ in range(2)]
+    asked.append(room.ask(DescribeGroupsRequest([GROUP])))
+    assert all(each.is_waiting for each in asked), "those who do not find it as well"
     room.sync()
-    assert not asked.is_waiting
+    assert not any(each.is_waiting for each in asked)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from tests.api.desk import NOW_MS, Desk
 
 from penstock.errors import ErrorCode
+from penstock.log.recovery import recover
 from penstock.wire.messages.k61_describe_producers import (
     DescribeProducersRequest,
     PartitionResponse,
@@ -30,6 +31,18 @@ def test_producers_are_known_after_a_restart(desk: Desk) -> None:
     desk.create("orders")
     desk.append("orders", count=3, producer_id=7, producer_epoch=2, base_sequence=0)
     assert [each.producer_id for each in ask(desk.restart()).active_producers] == [7]
+
+
+def test_of_a_producer_that_a_crash_left_in_the_log_only_its_last_batch_is_described(
+    desk: Desk,
+) -> None:
+    desk.create("orders")
+    desk.append("orders", producer_id=7, producer_epoch=2, base_sequence=0, first_ms=NOW_MS - 9)
+    log = desk.broker.leader("orders", 0).log
+    for _ in recover(log):
+        pass
+    (producer,) = ask(desk).active_producers
+    assert producer.last_timestamp == NOW_MS - 9
 
 
 def test_who_writes_without_an_id_is_not_described(desk: Desk) -> None:

@@ -101,3 +101,16 @@ def test_while_groups_are_loaded_nobody_is_told_anything(room: Room) -> None:
     assert room.tell(of_one(0), 7).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     (told,) = room.tell(of_many(GROUP)).groups
     assert (told.error_code, told.topics) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])
+
+
+def test_what_is_asked_for_twice_is_told_once(room: Room) -> None:
+    room.tell(commit(7))
+    found = room.tell(of_many(GROUP, GROUP, partitions=(0, 1, 0)), 8).groups
+    assert [(each.group_id, len(each.topics)) for each in found] == [(GROUP, 1)]
+    assert [part.partition_index for part in found[0].topics[0].partitions] == [0, 1]
+
+
+def test_the_oldest_version_is_told_of_an_error_in_each_partition(room: Room) -> None:
+    answer = room.tell(of_one(0, 1, group=""), 1)
+    codes = [part.error_code for topic in answer.topics for part in topic.partitions]
+    assert codes == [ErrorCode.INVALID_GROUP_ID] * 2

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import lz4.frame
 import pytest
@@ -14,6 +15,7 @@ from tests.api.desk import NOW_MS, Desk
 from tests.raw_client import a_batch, produce_of
 
 from penstock.api.call import Unanswerable
+from penstock.api.handlers import k00_produce
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Later, Resume
 from penstock.errors import ErrorCode
@@ -21,6 +23,9 @@ from penstock.wire.batch import HEADER_SIZE, read_header, seal
 from penstock.wire.codec import encode_request
 from penstock.wire.compression import Codec
 from penstock.wire.messages.k00_produce import PartitionProduceData, ProduceResponse
+from penstock.world.real_disk import RealDisk
+
+T = TypeVar("T")
 
 HOUR_MS = 3_600_000
 
@@ -294,6 +299,54 @@ async def test_a_decompression_bomb_is_refused(
     assert strict.broker.leader("news", 0).log.end_offset == 0
 
 
+class NotedDisk(RealDisk):
+    """Remembers what was to be done with much memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.large: list[Callable[[], object]] = []
+
+    def offload_large(self, work: Callable[[], T]) -> Awaitable[T]:
+        self.large.append(work)
+        return super().offload_large(work)
+
+
+async def test_batches_that_take_much_memory_are_looked_into_one_request_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(k00_produce, "EXPANDED_BYTES_ORDINARY", 10_000)
+    disk = NotedDisk()
+    desk = Desk(disk, tmp_path, {})
+    desk.create("news", record_validation="full", compression_type="gzip")
+    small, large = a_batch(b"small"), a_batch(bytes(20_000), codec=Codec.ZSTD)
+    for sent, is_large in ((small, False), (large, True)):
+        assert await code_of(desk, sent) == 0
+        assert bool(disk.large) is is_large
+    request = produce_of("news", small, acks=1)
+    request.topic_data[0].partition_data += [
+        PartitionProduceData(0, batch) for batch in (large, holding(Codec.ZSTD, b"x"), small)
+    ]
+    answer = await desk.ask_and_wait(request, 9)
+    parts = answer.responses[0].partition_responses
+    assert [part.base_offset for part in parts] == [2, 3, -1, 4], "in the order that they have"
+    desk.log_dir.abandon()
+    disk.close()
+
+
+async def test_what_is_kept_of_one_request_is_bounded_too(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.create("news", compression_type="uncompressed")
+    monkeypatch.setattr(k00_produce, "EXPANDED_BYTES_ORDINARY", 10_000)
+    monkeypatch.setattr(k00_produce, "expanded_bytes_max", lambda _: 50_000)
+    large = a_batch(bytes(20_000), codec=Codec.ZSTD)
+    request = produce_of("news", large, acks=1)
+    request.topic_data[0].partition_data += [PartitionProduceData(0, large)] * 3
+    answer = await desk.ask_and_wait(request, 9)
+    codes = [part.error_code for part in answer.responses[0].partition_responses]
+    assert codes == [0, 0, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.MESSAGE_TOO_LARGE]
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 async def test_data_that_does_not_decompress_is_refused(strict: Desk, codec: Codec) -> None:
     code = await code_of(strict, holding(codec, b"\x01\x02\x03nonsense" * 10))
@@ -335,3 +388,18 @@ async def test_a_topic_deleted_while_a_batch_is_looked_into_takes_nothing(strict
     (part,) = answer.responses[0].partition_responses
     assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert leader.log.end_offset == 0
+
+
+def test_many_logs_that_are_new_are_made_before_anything_is_appended(desk: Desk) -> None:
+    partitions = k00_produce.NEW_LOGS_AT_ONCE + 1
+    desk.create("news", partitions)
+    request = produce_of("news", a_batch(b"one"), acks=1)
+    data = request.topic_data[0].partition_data
+    data += [PartitionProduceData(index, a_batch(b"one")) for index in range(1, partitions)]
+    call = desk.call(request, 9)
+    assert isinstance(call.run(desk.broker), Resume)
+    assert not desk.broker.leader("news", 0).log.has_folder
+    desk.ask(request, 9)
+    assert [desk.broker.leader("news", index).log.end_offset for index in range(partitions)] == [
+        1 for _ in range(partitions)
+    ]

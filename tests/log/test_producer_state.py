@@ -235,16 +235,47 @@ def test_a_follower_goes_by_its_own_clock(
     assert follower.producers.expire(NOW_MS + 1000, 1000) == 1
 
 
-def test_those_unheard_the_longest_are_forgotten_before_those_of_whom_it_is_not_known(
+def test_those_that_wrote_the_longest_ago_are_forgotten_unless_a_transaction_is_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(producer_state, "PRODUCERS_REMEMBERED", 10)
     states = ProducerStates()
-    for number in range(11):
-        batch = a_batch(b"x", producer_id=number, producer_epoch=0, base_sequence=0)
+    for number in range(10):
+        batch = a_batch(
+            b"x",
+            producer_id=number,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=number == 1,
+        )
         heard_ms = NOT_KNOWN if number < 5 else NOW_MS + number
         states.note_batch(batches.read_header(batch), number, NOW_MS, heard_ms)
-    assert set(range(11)) - set(states.producers) == {5}
+    for number in (0, 10, 11):
+        batch = a_batch(b"x", producer_id=number, producer_epoch=0, base_sequence=number)
+        states.note_batch(batches.read_header(batch), 10 + number, NOW_MS, NOW_MS)
+    assert set(range(12)) - set(states.producers) == {2, 3}
+
+
+def test_producers_that_all_have_a_transaction_open_are_all_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(producer_state, "PRODUCERS_REMEMBERED", 10)
+    states = ProducerStates()
+    for number in range(100):
+        batch = a_batch(
+            b"x", producer_id=number, producer_epoch=0, base_sequence=0, transactional=True
+        )
+        states.note_batch(batches.read_header(batch), number, NOW_MS, NOW_MS)
+    assert len(states.producers) == 100
+
+
+def test_of_a_producer_that_was_read_again_its_last_batch_says_when_it_wrote() -> None:
+    states = ProducerStates()
+    batch = a_batch(b"x", producer_id=7, producer_epoch=0, base_sequence=0)
+    states.note_batch(batches.read_header(batch), 0, NOW_MS - 5, NOT_KNOWN)
+    assert states.producers[7].latest_timestamp == NOW_MS - 5
+    states.note_batch(batches.read_header(batch), 1, NOW_MS - 5, NOW_MS)
+    assert states.producers[7].latest_timestamp == NOW_MS
 
 
 def test_those_forgotten_for_one_that_is_undone_are_known_again(

@@ -181,7 +181,7 @@ def test_garbage_after_all_batches_of_a_segment_is_cut_off(
     again = opened(disk, str(folder), SMALL_SEGMENTS)
     assert (path.read_bytes(), again.damage) == (whole, [])
     assert all_values(again) == all_values(log)
-    assert "100 bytes after offset" in caplog.text
+    assert f"100 bytes that offset {log.segments[2].base} should begin" in caplog.text
 
 
 def test_segments_after_a_torn_one_that_hold_nothing_good_are_set_aside(
@@ -198,7 +198,7 @@ def test_segments_after_a_torn_one_that_hold_nothing_good_are_set_aside(
     assert [offset for offset, _ in all_values(again)] == list(range(end))
     assert [Path(f"{path}.torn").read_bytes() for path in later] == [b"nothing good"] * 2
     assert caplog.text.count("was set aside") == 2
-    assert f"bytes after offset {end - 1} were no whole batch" in caplog.text
+    assert f"bytes that offset {end} should begin are no batch" in caplog.text
     assert str(folder) in again.begin_sync().folders, "or a crash would bring the others back"
     assert put(again, b"next").base_offset == end
     assert all_values(opened(disk, str(folder), SMALL_SEGMENTS)) == all_values(again)
@@ -232,9 +232,17 @@ def test_records_made_to_look_like_batches_do_not_hold_up_a_recovery(
     def look(position: int, least_offset: int) -> None:
         looked_at.append(position)
 
-    window.good_batch = look  # type: ignore[method-assign, assignment]
+    window.good_batch = look  # type: ignore[method-assign]
     assert list(window.next_good(size, 1))
     assert len(looked_at) < 50
+    assert all_values(opened(disk, str(folder))) == [(0, b"a")]
+
+
+def test_a_file_named_after_an_offset_that_cannot_be_is_no_segment(
+    log: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    put(log, b"a")
+    (folder / f"{'9' * 20}.log").write_bytes(b"")
     assert all_values(opened(disk, str(folder))) == [(0, b"a")]
 
 
@@ -343,6 +351,23 @@ def test_damage_is_still_known_after_a_clean_stop(
     assert [h.base_offset for h in headers_at(again, 2)] == [2]
     with pytest.raises(Refused):
         again.read(1, 1000, 3)
+
+
+@pytest.mark.parametrize("byte", [9, 50], ids=["its length", "its producer"])
+def test_producers_are_found_again_past_a_damaged_batch_and_not_in_it(
+    log: PartitionLog, disk: RealDisk, folder: Path, byte: int
+) -> None:
+    for number in range(4):
+        put(log, b"x", producer_id=number, producer_epoch=0, base_sequence=0)
+    flip(folder / FIRST, len(a_batch(b"x")) + byte)
+    recovered = opened(disk, str(folder), recovery_point=4)
+    recovered.close()
+    for snapshot in folder.glob("*.snapshot"):
+        snapshot.unlink()
+    again = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    again.end_offset = again.written_end = again.recovery_point = 4
+    again.open()
+    assert list(again.producers.producers) == list(recovered.producers.producers) == [0, 2, 3]
 
 
 def test_synced_records_that_are_missing_at_the_end_are_damage_and_offsets_are_not_used_again(

@@ -417,3 +417,16 @@ def test_a_gap_that_compaction_may_have_left_is_read_across(disk: RealDisk, fill
     log.cleaned_to = 1
     assert patient_headers(log, first)[0].base_offset == end
     assert not log.damage
+
+
+def test_a_log_that_lost_its_first_segment_says_so(
+    disk: RealDisk, filled: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = started(disk, filled)
+    whole.open()
+    assert not caplog.text
+    files(filled, ".log")[0].unlink()
+    log = started(disk, filled)
+    log.open()
+    assert log.start_offset == whole.segments[1].base
+    assert f"begins with offset {log.start_offset}, not 0" in caplog.text

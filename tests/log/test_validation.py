@@ -17,6 +17,7 @@ from penstock.wire.compression import Codec
 from penstock.wire.records import Record
 
 DEFAULTS = TopicConfig()
+ENOUGH = 1 << 20
 
 
 def refusal(batch: bytearray, config: TopicConfig = DEFAULTS) -> ErrorCode:
@@ -102,10 +103,10 @@ def test_a_compacted_topic_refuses_records_without_a_key() -> None:
     config = TopicConfig(cleanup_policy=("compact",))
     batch = build_batch([Record(0, NOW_MS, None, b"v")])
     with pytest.raises(Refused) as refused:
-        look_inside(memoryview(batch), header_of(batch), config, NOW_MS)
+        look_inside(memoryview(batch), header_of(batch), config, NOW_MS, ENOUGH)
     assert refused.value.code == ErrorCode.INVALID_RECORD
     keyed = a_batch(b"v")
-    assert look_inside(memoryview(keyed), header_of(keyed), config, NOW_MS) == keyed
+    assert look_inside(memoryview(keyed), header_of(keyed), config, NOW_MS, ENOUGH) == keyed
 
 
 def test_records_that_do_not_add_up_are_refused() -> None:
@@ -113,7 +114,11 @@ def test_records_that_do_not_add_up_are_refused() -> None:
     broken = batches.seal(header_of(batch), bytes(batch[61:-1]) + b"\xff")
     with pytest.raises(Refused):
         look_inside(
-            memoryview(broken), header_of(broken), TopicConfig(record_validation="full"), NOW_MS
+            memoryview(broken),
+            header_of(broken),
+            TopicConfig(record_validation="full"),
+            NOW_MS,
+            ENOUGH,
         )
 
 
@@ -122,7 +127,7 @@ def test_a_topic_may_ask_for_its_own_compression(word: str) -> None:
     sent = a_batch(b"a" * 200, b"b" * 200, codec=Codec.LZ4 if word != "lz4" else Codec.GZIP)
     config = TopicConfig(compression_type=word)
     assert is_heavy(header_of(sent), config)
-    stored = look_inside(memoryview(sent), header_of(sent), config, NOW_MS)
+    stored = look_inside(memoryview(sent), header_of(sent), config, NOW_MS, ENOUGH)
     check_batch(memoryview(stored), DEFAULTS, NOW_MS)
     assert not is_heavy(header_of(stored), config)
     assert read_records(stored, 10_000) == read_records(sent, 10_000)
@@ -131,7 +136,7 @@ def test_a_topic_may_ask_for_its_own_compression(word: str) -> None:
 def test_a_missing_largest_timestamp_is_set_to_what_the_records_say() -> None:
     batch = changed(a_batch(b"a", b"b", at_ms=[NOW_MS, NOW_MS + 5]), max_timestamp=-1)
     checked = look_inside(
-        memoryview(batch), header_of(batch), TopicConfig(record_validation="full"), NOW_MS
+        memoryview(batch), header_of(batch), TopicConfig(record_validation="full"), NOW_MS, ENOUGH
     )
     assert header_of(checked).max_timestamp == NOW_MS + 5
     batches.check(checked)
@@ -146,7 +151,7 @@ def test_a_batch_that_does_not_say_how_old_it_is_is_looked_into() -> None:
 
 def test_records_that_have_no_time_pass_when_they_are_looked_into() -> None:
     batch = a_batch(b"a", b"b", at_ms=-1)
-    assert look_inside(memoryview(batch), header_of(batch), DEFAULTS, NOW_MS) == batch
+    assert look_inside(memoryview(batch), header_of(batch), DEFAULTS, NOW_MS, ENOUGH) == batch
 
 
 def test_a_batch_that_is_too_large_once_it_is_compressed_as_the_topic_asks_is_refused() -> None:
@@ -154,5 +159,16 @@ def test_a_batch_that_is_too_large_once_it_is_compressed_as_the_topic_asks_is_re
     config = TopicConfig(compression_type="uncompressed", max_message_bytes=10_000)
     header = check_batch(memoryview(batch), config, NOW_MS)
     with pytest.raises(Refused) as refused:
-        look_inside(memoryview(batch), header, config, NOW_MS)
+        look_inside(memoryview(batch), header, config, NOW_MS, ENOUGH)
     assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_batch_whose_records_take_more_than_the_limit_is_too_large(codec: Codec) -> None:
+    config = TopicConfig(record_validation="full")
+    batch = a_batch(bytes(20_000), codec=codec)
+    assert look_inside(memoryview(batch), header_of(batch), config, NOW_MS, 21_000) == batch
+    for limit in (0, 19_000):
+        with pytest.raises(Refused) as refused:
+            look_inside(memoryview(batch), header_of(batch), config, NOW_MS, limit)
+        assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE

@@ -19,7 +19,7 @@ import pytest
 import penstock
 from penstock.errors import Unusable
 from penstock.metadata.store import Conflict, Events, NoRoom, Reset, Unavailable
-from penstock.metadata.stores import sqlite_file, sqlite_schema
+from penstock.metadata.stores import sqlite_file, sqlite_lookout, sqlite_schema
 from penstock.metadata.stores.sqlite import SqliteStore
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(penstock.__file__).parents[1])}
@@ -332,6 +332,28 @@ async def test_a_lease_is_ended_at_the_second_look_so_that_who_waited_for_the_lo
     assert file.end_expired()
     assert not file.renew_session(short)
     assert file.renew_session(long)
+
+
+async def test_between_two_looks_at_leases_there_is_time_to_renew_them(
+    file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ms = 0.0
+    looks: list[float] = []
+
+    def look_and_wait_for_the_lock() -> bool:
+        nonlocal now_ms
+        now_ms += 450
+        looks.append(now_ms)
+        return False
+
+    monkeypatch.setattr(sqlite_lookout, "now_ms", lambda: now_ms)
+    monkeypatch.setattr(file, "end_expired", look_and_wait_for_the_lock)
+    lookout = sqlite_lookout.Lookout(lambda: None)
+    lookout.file, lookout.leases = file, 1
+    for _ in range(20):
+        lookout()
+        now_ms += 50
+    assert looks == [450, 1400]
 
 
 async def test_what_is_written_again_and_again_takes_no_more_room(

@@ -12,15 +12,18 @@ from tests.server.house import House, MemoryConnection
 
 from penstock.api.shard import Shard
 from penstock.coordination.group.groups import Group
+from penstock.errors import ErrorCode
 from penstock.log.steps import Steps
 from penstock.metadata.changes import add_partitions
 from penstock.metadata.cluster import Changed
 from penstock.metadata.internal_topics import OFFSETS
 from penstock.server import coordinating as module
 from penstock.server.coordinating import Coordinating
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, decode_response
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
+from penstock.wire.messages.k11_join_group import JoinGroupResponse
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
+from penstock.wire.messages.k14_sync_group import SyncGroupResponse
 
 DAY_MS = 24 * 3_600_000
 QUICK_MS = 20
@@ -214,3 +217,26 @@ async def test_a_disk_that_fails_under_a_sweep_is_survived(
     await place.until(lambda: "could not be written" in caplog.text)
     place.house.disk.full_folder = ""
     await place.until(lambda: place.group is None)
+
+
+async def test_a_plan_that_could_not_be_written_is_given_to_nobody(place: Coordinated) -> None:
+    await place.ask(commit(7), 8)
+    house, leader, follower = place.house, place.connection, place.house.connect()
+    member = await place.settle_group()
+    follower.give(frame_of(join(), 3))
+    await place.ask(join(GROUP, member), 3)
+    (answer,) = await house.receive(follower, 1)
+    other = decode_response(JoinGroupResponse, answer, 3)[1].member_id
+    follower.give(frame_of(sync(other, generation=2), 0))
+    house.disk.full_folder = f"{OFFSETS}-{house.broker.groups.place(GROUP)[0]}"
+    leader.give(frame_of(sync(member, [member, other], generation=2), 0))
+    assert leader.is_closed
+    house.disk.full_folder = ""
+    place.connection = house.connect()
+    await place.ask(HeartbeatRequest(GROUP, 1, member))
+    (answer,) = await house.receive(follower, 1)
+    told = decode_response(SyncGroupResponse, answer, 0)[1]
+    assert (told.error_code, told.assignment) == (ErrorCode.NOT_COORDINATOR, b"")
+    await place.until(lambda: place.group is not None)
+    assert place.group is not None
+    assert list(place.group.body.members) == [member], "it is as it was before the round"

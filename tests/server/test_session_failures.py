@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -27,6 +30,7 @@ from penstock.wire.messages.k00_produce import (
 from penstock.wire.messages.k01_fetch import FetchResponse
 from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
+from penstock.world.ports import Buffer
 
 PING = frame_of(ApiVersionsRequest("raw", "1"), 3)
 
@@ -68,6 +72,39 @@ async def test_an_append_that_finds_no_space_is_not_answered_and_leaves_no_trace
     assert "no space left" in caplog.text
     assert values_in(house, "news") == [b"value"]
     assert house.broker.disk_is_full
+
+
+async def test_a_log_with_half_a_write_that_cannot_be_cut_off_comes_back_with_the_disk(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.desk.create("news")
+    house.desk.append("news")
+    write = os.pwritev
+
+    def half(descriptor: int, parts: Sequence[Buffer], position: int) -> int:
+        write(descriptor, [bytes(parts[0])[:20]], position)
+        raise OSError(errno.EIO, "Input/output error")
+
+    def refuse(descriptor: int, size: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "pwritev", half)
+        broken.setattr(os, "ftruncate", refuse)
+        connection = house.connect()
+        connection.give(produced(produce_of("news", a_batch(b"lost"), acks=1)))
+        assert (connection.is_closed, bytes(connection.taken)) == (True, b"")
+        answer = await house.ask(house.connect(), produce_of("news", a_batch(b"no"), acks=1), 9)
+        (part,) = answer.responses[0].partition_responses
+        assert part.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert values_in(house, "news") == [b"value"]
+    answer = await house.ask(house.connect(), produce_of("news", a_batch(b"new")), 9)
+    (part,) = answer.responses[0].partition_responses
+    assert (part.error_code, part.base_offset) == (0, 1)
+    assert values_in(house, "news") == [b"value", b"new"]
+    log = house.broker.leader("news", 0).log
+    assert log.active is not None
+    assert os.stat(log.active.file.path).st_size == log.active.size
 
 
 async def test_others_are_served_while_one_log_has_no_space(house: House) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import time
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,47 @@ async def test_a_failed_append_leaves_the_former_size(
     with pytest.raises(OSError, match="full"):
         file.append([b"lost"])
     assert (file.size, (tmp_path / "a").read_bytes()) == (4, b"kept")
+
+
+async def test_what_a_failed_append_has_left_is_there_if_it_cannot_be_cut_off(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"kept"])
+    write = os.pwritev
+
+    def half(descriptor: int, parts: Sequence[bytes], position: int) -> int:
+        write(descriptor, [b"ha"], position)
+        raise OSError(errno.EIO, "broken")
+
+    def refuse(descriptor: int, size: int) -> None:
+        raise OSError(errno.EIO, "cannot cut")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "pwritev", half)
+        broken.setattr(os, "ftruncate", refuse)
+        with pytest.raises(OSError, match="cannot cut"):
+            file.append([b"lost"])
+    assert file.size == 6
+    file.truncate(4)
+    file.append([b"!"])
+    assert (tmp_path / "a").read_bytes() == b"kept!"
+
+
+async def test_large_work_is_done_one_at_a_time(disk: RealDisk) -> None:
+    under_way: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> int:
+        under_way.append(number)
+        most.append(len(under_way))
+        time.sleep(0.001)  # for others, if there are any
+        under_way.remove(number)
+        return number
+
+    jobs = [disk.offload_large(partial(work, number)) for number in range(20)]
+    assert await asyncio.gather(*jobs) == list(range(20))
+    assert max(most) == 1
 
 
 async def test_few_files_are_open_and_the_others_open_again_when_used(
@@ -280,6 +323,20 @@ async def test_writeback_begins_and_work_is_done_off_the_loop(
     assert await disk.offload(lambda: 6 * 7) == 42
     await asyncio.sleep(0)
     assert disk.free_bytes(str(tmp_path)) > 0
+
+
+async def test_a_whole_file_that_cannot_be_written_leaves_nothing_behind(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    (tmp_path / "notes").write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        disk.write_whole(str(tmp_path / "notes"), b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+    assert (tmp_path / "notes").read_bytes() == b"old"
 
 
 async def test_folders_come_and_go(disk: RealDisk, tmp_path: Path) -> None:

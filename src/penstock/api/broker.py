@@ -224,6 +224,6 @@ class Broker:
         if self.disk_is_full:
             raise Refused(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"the disk of {self.config.data_dir} has less than disk.free.min.bytes="
-                f"{self.config.disk_free_min_bytes} left; free some space or lower retention",
+                f"the disk of {self.config.data_dir} is full, but for a reserve and disk.free.min."
+                f"bytes={self.config.disk_free_min_bytes}; free some space or lower retention",
             )

@@ -109,7 +109,7 @@ class Coordinator:
         """What was decided is not in the log after all, and what is in memory rests on it."""
         index = shard.leader.index
         if self.shards.get(index) is shard:
-            log.warning("%s-%d could not be written: its groups are loaded again", OFFSETS, index)
+            log.warning("%s-%d does not hold all of its groups: loading them", OFFSETS, index)
             del self.shards[index]
             shard.give_up()
             self._take_up(index)

@@ -97,8 +97,9 @@ class Shard:
         self._remove_if_forgotten(group)
         return answer
 
-    def rest(self, group: Group) -> Rest:
-        return Rest(self, group.end)
+    def rest(self, group: Group | None) -> Rest:
+        """What an answer about a group rests on; that there is none may be as new as anything."""
+        return Rest(self, self.end if group is None else group.end)
 
     def _remove_if_forgotten(self, group: Group) -> None:
         if group.is_forgotten:

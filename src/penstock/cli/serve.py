@@ -28,7 +28,7 @@ FLAGS = {
 def command(
     ctx: click.Context, /, config_path: str | None, settings: dict[str, str], **flags: str | None
 ) -> None:
-    """Run a broker until SIGTERM or Ctrl-C.
+    """Run a broker until SIGTERM, SIGHUP or Ctrl-C.
 
     It prints `penstock ready: broker N at HOST:PORT` once it accepts clients. Flags win over --set,
     and --set over the file.

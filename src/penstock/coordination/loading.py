@@ -7,7 +7,7 @@ read through first and most of what it holds is never decoded.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from penstock.coordination.turn import Event
@@ -16,15 +16,22 @@ from penstock.log.cleaning import DECOMPRESSED_BYTES_MAX
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindexed
 from penstock.log.steps import Steps
-from penstock.wire.batch import LENGTH_OVERHEAD, check, size_at
+from penstock.wire.batch import (
+    COMPRESSION_MASK,
+    HEADER_SIZE,
+    LENGTH_OVERHEAD,
+    BatchHeader,
+    check,
+    size_at,
+)
 from penstock.wire.batch_builder import records_of
 from penstock.wire.records import pairs
 from penstock.wire.stored_codec import decode_key, decode_value
 
 log = logging.getLogger(__name__)
 
-CHUNK_BYTES = 256 << 10
-"""Read in one step: some thousand events, at a fraction of a microsecond each."""
+CHUNK_BYTES = 128 << 10
+"""Read in one step: a thousand batches of one event, at some microseconds each."""
 EVENTS_A_STEP = 1000
 
 Raw = dict[bytes, bytes | None]
@@ -45,9 +52,7 @@ def _read(partition: PartitionLog) -> Steps[Raw]:
     at = partition.start_offset
     while at < partition.end_offset:
         at, chunk = yield from reindexed(partition, partial(_chunk, partition, at))
-        for key, value in _events(memoryview(chunk)):
-            latest.pop(key, None)
-            latest[key] = value
+        _gather(memoryview(chunk), latest)
         yield None
     return latest
 
@@ -65,18 +70,27 @@ def _chunk(partition: PartitionLog, at: int, cold_ok: bool) -> tuple[int, bytes]
     return found.next_offset, read(place.position, place.length)
 
 
-def _events(chunk: memoryview) -> Iterator[tuple[bytes, bytes | None]]:
+def _gather(chunk: memoryview, latest: Raw) -> None:
     position = 0
     while position + LENGTH_OVERHEAD <= len(chunk):
         batch = chunk[position : position + size_at(chunk, position)]
         position += len(batch) or len(chunk)
         try:
             header = check(batch)
-            if not header.is_control:
-                found = pairs(records_of(batch, DECOMPRESSED_BYTES_MAX), header.record_count)
-                yield from ((key, value) for key, value in found if key is not None)
+            if header.is_control:
+                continue
+            for key, value in pairs(_records(batch, header), header.record_count):
+                if key is not None:
+                    latest.pop(key, None)
+                    latest[key] = value
         except (Malformed, Refused) as problem:
             log.error("events of a coordinator cannot be read, and are left out: %s", problem)
+
+
+def _records(batch: memoryview, header: BatchHeader) -> bytes:
+    if header.attributes & COMPRESSION_MASK:
+        return records_of(batch, DECOMPRESSED_BYTES_MAX)
+    return bytes(batch[HEADER_SIZE:])
 
 
 def _replay(raw_key: bytes, raw_value: bytes | None, apply: Callable[[Event], None]) -> None:

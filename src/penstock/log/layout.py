@@ -33,6 +33,7 @@ LOCK_FILE = ".lock"
 STRAY, DELETING = "-stray", "-delete"
 
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>0|[1-9][0-9]{0,9})")
+_LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
 _OFFSET_NAME = re.compile(r"([0-9]{20})(\.[a-z]+)")
 
 
@@ -67,6 +68,8 @@ def swap_suffix(end: int) -> str:
 
 
 def parse_offset(name: str, suffix: str) -> int | None:
-    """The offset that a file of this kind is named after."""
+    """The offset that a file of this kind is named after; there are none of 64 bits or more."""
     match = _OFFSET_NAME.fullmatch(name)
-    return int(match[1]) if match and match[2] == suffix else None
+    if match is None or match[2] != suffix or int(match[1]) > _LAST_OFFSET:
+        return None
+    return int(match[1])

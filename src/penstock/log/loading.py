@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 
 BATCHES_A_SLICE = 1000
 
+lines = logging.getLogger(__name__)
+
 
 def load(log: PartitionLog) -> None:
     """The log is expected to end where the checkpoint says; if it does not, it is recovered."""
     find_segments(log)
     if log.active is not None:
-        log.start_offset = max(log.start_offset, log.segments[0].base)
+        _begin_with(log, log.segments[0].base)
         log.damage = notes.read_damage(log)
         prepare_active(log.active)
         mark_gaps(log)
@@ -39,6 +42,14 @@ def load(log: PartitionLog) -> None:
         aborted_in(log, log.active)
         log.touched = log.epochs.changed
     log.is_open = True
+
+
+def _begin_with(log: PartitionLog, base: int) -> None:
+    """After a clean stop it is known where the log began; nobody can read there any more."""
+    if log.start_offset < base:
+        text = "%s begins with offset %d, not %d: what was before is gone from the disk"
+        lines.error(text, log.folder, base, log.start_offset)
+        log.start_offset = base
 
 
 def find_segments(log: PartitionLog) -> None:

@@ -297,6 +297,12 @@ class PartitionLog:
             start, active.written_back = active.written_back, active.size
             self.disk.start_writeback(active.file, start, active.size - start)
 
+    def prepare(self) -> None:
+        """Make what the first append needs, so that it is as quick as any other."""
+        self.open()
+        if self.active is None and not self.is_deleted:
+            self.roll().file.append([])
+
     def roll(self, base: int | None = None) -> Segment:
         """Begin a new segment at the end of the log; the old one's indexes go to disk.
 

@@ -6,8 +6,8 @@ All of it can be made again from the log.
 
 from __future__ import annotations
 
-from heapq import nsmallest
-from math import inf
+from collections import OrderedDict
+from itertools import islice
 from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Malformed, Refused
@@ -18,6 +18,7 @@ from penstock.world.ports import Buffer
 
 BATCHES_REMEMBERED = 5
 PRODUCERS_REMEMBERED = 100_000
+CANDIDATES = 32
 NO_EPOCH = -1
 NO_OFFSET = -1
 NOT_KNOWN = -1
@@ -66,6 +67,13 @@ class Producer:
         )
 
     @property
+    def latest_timestamp(self) -> int:
+        """When it wrote last, as far as that is known; of who was read again, by its batches."""
+        if self.last_timestamp == NOT_KNOWN and self.batches:
+            return self.batches[-1].timestamp
+        return self.last_timestamp
+
+    @property
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
@@ -74,7 +82,8 @@ class ProducerStates:
     __slots__ = ("_ended", "_open", "before", "producers")
 
     def __init__(self) -> None:
-        self.producers: dict[int, Producer] = {}
+        self.producers: OrderedDict[int, Producer] = OrderedDict()
+        """Those that wrote last stand last."""
         self._open: dict[int, int] = {}
         """Producer id -> first offset of its open transaction, the earliest first."""
         self._ended: list[tuple[int, int]] = []
@@ -147,9 +156,11 @@ class ProducerStates:
             self.before[producer_id] = None if producer is None else producer.state()
         if producer is None:
             if len(self.producers) >= PRODUCERS_REMEMBERED:
-                self._forget_some()
+                self._forget_one()
             producer = self.producers[producer_id] = Producer(header.producer_epoch)
-        elif producer.epoch != header.producer_epoch:
+            return producer
+        self.producers.move_to_end(producer_id)
+        if producer.epoch != header.producer_epoch:
             producer.epoch = header.producer_epoch
             producer.batches = ()
         return producer
@@ -169,16 +180,14 @@ class ProducerStates:
         self._ended = [ended for ended in self._ended if ended[1] < end_offset]
         self.before.clear()
 
-    def _forget_some(self) -> None:
-        """A tenth at a time, the longest unheard first, those of whom it is not known when after
-        them; never one with a transaction open."""
-        idle = (
-            (inf if p.last_timestamp == NOT_KNOWN else p.last_timestamp, producer_id)
-            for producer_id, p in self.producers.items()
-            if p.txn_first_offset < 0
-        )
-        for _, producer_id in nsmallest(PRODUCERS_REMEMBERED // 10, idle):
-            self.before.setdefault(producer_id, self.producers.pop(producer_id).state())
+    def _forget_one(self) -> None:
+        """The one that wrote the longest ago, but none with a transaction open: those go to the
+        end, so that they are not looked at again and again."""
+        for producer_id in list(islice(self.producers, CANDIDATES)):
+            if self.producers[producer_id].txn_first_offset < 0:
+                self.before.setdefault(producer_id, self.producers.pop(producer_id).state())
+                return
+            self.producers.move_to_end(producer_id)
 
     def expire(self, now_ms: int, after_ms: int) -> int:
         """Forget producers not heard of for so long; returns how many.

@@ -212,10 +212,10 @@ class Scan:
         if segment.size < size:
             segment.file.truncate(segment.size)
             lines.warning(
-                "%s: %d bytes after offset %d were no whole batch, and were cut off",
+                "%s: %d bytes that offset %d should begin are no batch, and were cut off",
                 segment.file.path,
                 size - segment.size,
-                self.expected - 1,
+                self.expected,
             )
 
     def _note_damage(self, segment: Segment, position: int, end_offset: int) -> None:

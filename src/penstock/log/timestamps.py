@@ -33,8 +33,8 @@ SLICE_HEADERS = 256
 SLICE_SEGMENTS = 64
 """The same for segments, whose time index has to be opened for it."""
 EXPANSION_MAX = 16
-EXPANDED_BYTES_MIN = 16 << 20
-"""Batches that are larger than this, and than so many of the topic's largest, are not opened."""
+EXPANDED_BYTES_MIN, EXPANDED_BYTES_MAX = 16 << 20, 64 << 20
+"""Batches that are larger than so many of the topic's largest, within these, are not opened."""
 WARM_BYTES = 256 << 10
 SEARCHES_MAX = 2
 NOWHERE = 1 << 63
@@ -225,7 +225,7 @@ def _base_of(log: PartitionLog, number: int) -> int:
 
 def _expanded_bytes_max(config: TopicConfig, candidate: Candidate) -> int:
     largest = max(EXPANSION_MAX * config.max_message_bytes, EXPANDED_BYTES_MIN)
-    return max(largest, len(candidate.data))
+    return max(min(largest, EXPANDED_BYTES_MAX), len(candidate.data))
 
 
 def _open(

@@ -24,9 +24,11 @@ from penstock.wire.batch_builder import check_records, recompress
 from penstock.wire.compression import Codec
 from penstock.world.ports import Buffer
 
-EXPANSION_MAX = 64
-"""How many times `max.message.bytes` a batch may take once it is decompressed."""
+EXPANSION_MAX = 10
 EXPANDED_BYTES_MIN = 64 << 20
+"""What is sent may take so many times its size, and this, once it is decompressed."""
+EXPANDED_BYTES_ORDINARY = 16 << 20
+"""What takes more than this is looked into while nothing else of that kind is."""
 
 PRODUCERS_ATTRIBUTES = COMPRESSION_MASK | LOG_APPEND_TIME | TRANSACTIONAL
 
@@ -113,14 +115,19 @@ def lacks_time(header: BatchHeader, config: TopicConfig) -> bool:
     return header.max_timestamp < 0 and config.message_timestamp_type == "CreateTime"
 
 
+def expanded_bytes_max(sent_bytes: int) -> int:
+    """How much memory may be taken for looking into so many bytes."""
+    return EXPANDED_BYTES_MIN + EXPANSION_MAX * sent_bytes
+
+
 def look_inside(
-    batch: memoryview, header: BatchHeader, config: TopicConfig, now_ms: int
+    batch: memoryview, header: BatchHeader, config: TopicConfig, now_ms: int, limit: int
 ) -> bytearray:
     """Check every record, and compress the batch as the topic asks; the batch to append.
 
-    A largest timestamp that is unset, or wrong, is set to what the records say.
+    A largest timestamp that is unset, or wrong, is set to what the records say. MESSAGE_TOO_LARGE
+    where the records take more than the limit, in bytes.
     """
-    limit = max(EXPANSION_MAX * config.max_message_bytes, EXPANDED_BYTES_MIN)
     largest = check_records(batch, limit, keyed=config.compacts)
     if config.message_timestamp_type == "CreateTime":
         check_time(largest, config, now_ms)

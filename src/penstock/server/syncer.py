@@ -65,7 +65,7 @@ class Syncer:
         for leader, token in tokens:
             leader.log.end_sync(token)
             if leader.log.synced_end < min(token.end_offset, leader.log.end_offset):
-                self._wanted[leader] = None  # a failed write, undone meanwhile, made it worthless
+                self._wanted[leader] = None  # the log was cut meanwhile: the token does not count
             if leader.advance():
                 moved.append(leader)
         for leader in moved:

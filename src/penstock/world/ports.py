@@ -169,6 +169,10 @@ class Disk(Protocol):
         """Runs work that takes long, off the loop."""
         ...
 
+    def offload_large(self, work: Callable[[], T]) -> Awaitable[T]:
+        """The same for work that takes much memory: one at a time, in turn."""
+        ...
+
 
 class Connection(Protocol):
     """A non-blocking byte stream. Its callbacks run on the loop, one at a time."""

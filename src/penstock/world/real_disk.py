@@ -116,7 +116,9 @@ class RealFile:
         try:
             self._size = _write_all(descriptor, parts, size)
         except OSError:
+            self._size = -1  # if it cannot be cut off, it is there
             os.ftruncate(descriptor, size)
+            self._size = size
             raise
 
     def read(self, position: int, length: int) -> bytes:
@@ -229,6 +231,7 @@ class RealDisk:
         self._kernel_tried = False
         self._syncers = ThreadPoolExecutor(SYNC_THREADS, "sync")
         self._workers = ThreadPoolExecutor(WORK_THREADS, "work")
+        self._large_worker = ThreadPoolExecutor(1, "large")
 
     def close(self) -> None:
         if self._kernel is not None:
@@ -236,6 +239,7 @@ class RealDisk:
             self._kernel = None
         self._syncers.shutdown()
         self._workers.shutdown()
+        self._large_worker.shutdown()
         for descriptor in self._filesystems.values():
             os.close(descriptor)
         self._filesystems.clear()
@@ -423,6 +427,9 @@ class RealDisk:
 
     def offload(self, work: Callable[[], T]) -> Awaitable[T]:
         return asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+    def offload_large(self, work: Callable[[], T]) -> Awaitable[T]:
+        return asyncio.get_running_loop().run_in_executor(self._large_worker, work)
 
 
 def _lasting_folder(folder: str, device: int) -> str:

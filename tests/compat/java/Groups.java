@@ -13,6 +13,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -21,6 +22,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -111,6 +113,7 @@ public class Groups {
         final String name;
         final Thread thread;
         volatile boolean enough;
+        KafkaConsumer<String, String> consumer;
 
         Member(String name) {
             this.name = name;
@@ -127,18 +130,28 @@ public class Groups {
             } else {
                 settings.put("partition.assignment.strategy", kind);
                 settings.put("heartbeat.interval.ms", "300");
-                settings.put("metadata.max.age.ms", "600000");
+                settings.put("metadata.max.age.ms", "500"); // the leader plans with what it knows of topics
             }
-            try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
+            try (var opened = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
+                consumer = opened;
                 consumer.subscribe(List.of(topic), this);
                 while (!enough) {
                     for (var record : consumer.poll(Duration.ofMillis(100))) {
                         processed.merge(record.value(), 1, Integer::sum);
                     }
-                    consumer.commitSync();
+                    commit();
                 }
             } catch (Exception problem) {
                 complain(name + ": " + problem);
+            }
+        }
+
+        /** In the middle of a rebalance it may fail, and is done before a partition is given up. */
+        void commit() {
+            try {
+                consumer.commitSync();
+            } catch (RebalanceInProgressException | CommitFailedException problem) {
+                System.err.println(name + ": " + problem.getMessage());
             }
         }
 
@@ -163,6 +176,7 @@ public class Groups {
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            commit();
             partitions.forEach(place -> owners.remove(place, name));
         }
 

@@ -4,19 +4,29 @@ Advertised from version 0, because older librdkafka turns compression off otherw
 below 3. Version 8 brought error messages, 10 the current leader, 13 topic ids in place of names.
 acks=0 is never answered: where something is wrong the connection is closed, as in Kafka.
 A request that must be looked into or compressed again waits for that off the loop as a whole, so
-that the order of a pipelined producer is kept.
+that the order of a pipelined producer is kept. Where that takes much memory it waits until no other
+request does so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call, Unanswerable
 from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
 from penstock.errors import ErrorCode, Refused
-from penstock.log.validation import check_batch, is_heavy, look_inside
+from penstock.log.partition_log import PartitionLog
+from penstock.log.steps import Steps
+from penstock.log.validation import (
+    EXPANDED_BYTES_ORDINARY,
+    check_batch,
+    expanded_bytes_max,
+    is_heavy,
+    look_inside,
+)
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.replication.leader import Leader
 from penstock.wire.batch import BatchHeader, read_header
@@ -31,6 +41,9 @@ from penstock.wire.messages.k00_produce import (
 
 NONE, LEADER, ALL = 0, 1, -1
 TOPIC_IDS_SINCE = 13
+NEW_LOGS_AT_ONCE = 8
+"""Logs that are written to for the first time in one go: each takes the file system up to a
+millisecond."""
 NAME_MAX, MESSAGE_MAX = 249, 1000
 """Characters that are told of a name, and in a message, which may quote what was sent."""
 
@@ -50,6 +63,13 @@ class Pledge(NamedTuple):
     leader: Leader
     end: int
     answer: PartitionProduceResponse
+
+
+class Looked(NamedTuple):
+    """What has been looked into, and what would have taken too much memory for now."""
+
+    done: list[Piece]
+    rest: list[Piece]
 
 
 @dataclass(slots=True)
@@ -104,15 +124,32 @@ class Produce:
     def look_inside_first(self) -> Resume[ProduceResponse]:
         # The bytes are copied: the receive buffer is used again while this one waits.
         copies = [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in self.pieces]
-        now_ms = self.call.now_ms
+        limit = EXPANDED_BYTES_ORDINARY + _bytes_in(copies)
+        work = partial(_looked_inside, copies, self.call.now_ms, limit)
+        return Resume(lambda: self.broker.disk.offload(work), self.look_into_the_rest)
 
-        def work() -> list[Piece]:
-            looked_inside = (_looked_inside(piece, now_ms) for piece in copies)
-            return [piece for piece in looked_inside if piece is not None]
-
-        return Resume(lambda: self.broker.disk.offload(work), self.append_all)
+    def look_into_the_rest(self, looked: Looked) -> Outcome[ProduceResponse]:
+        """Into what takes more memory: for one request at a time."""
+        done, rest = looked
+        if not rest:
+            return self.append_all(done)
+        limit = expanded_bytes_max(_bytes_in(rest))
+        work = partial(_looked_inside, rest, self.call.now_ms, limit, is_last_try=True)
+        return Resume(
+            lambda: self.broker.disk.offload_large(work),
+            lambda more: self.append_all([*done, *more.done]),
+        )
 
     def append_all(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
+        new = [piece.leader.log for piece in pieces if not piece.leader.log.has_folder]
+        if len(new) <= NEW_LOGS_AT_ONCE:
+            return self.append_now(pieces)
+        copies = [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
+        return Resume(
+            lambda: self.broker.in_steps(_prepared(new)), lambda _: self.append_now(copies)
+        )
+
+    def append_now(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
         appended = (self.append(piece) for piece in pieces)
         pledges = [pledge for pledge in appended if pledge is not None]
         if self.request.acks == ALL:
@@ -168,16 +205,36 @@ def produce(broker: Broker, request: ProduceRequest, call: Call) -> Outcome[Prod
     return Produce(broker, request, call, ProduceResponse()).outcome()
 
 
-def _looked_inside(piece: Piece, now_ms: int) -> Piece | None:
-    config = piece.leader.log.config
-    if not is_heavy(piece.header, config):
-        return piece
-    try:
-        batch = memoryview(look_inside(piece.batch, piece.header, config, now_ms))
-    except Refused as refused:
-        _refuse(piece.answer, refused)
-        return None
-    return piece._replace(batch=batch, header=read_header(batch))
+def _bytes_in(pieces: list[Piece]) -> int:
+    return sum(len(piece.batch) for piece in pieces)
+
+
+def _looked_inside(
+    pieces: list[Piece], now_ms: int, limit: int, *, is_last_try: bool = False
+) -> Looked:
+    """Off the loop. All that is held at a time takes no more than the limit, in bytes."""
+    done: list[Piece] = []
+    for number, piece in enumerate(pieces):
+        config = piece.leader.log.config
+        if not is_heavy(piece.header, config):
+            done.append(piece)
+            continue
+        try:
+            batch = memoryview(look_inside(piece.batch, piece.header, config, now_ms, limit))
+        except Refused as refused:
+            if refused.code is ErrorCode.MESSAGE_TOO_LARGE and not is_last_try:
+                return Looked(done, pieces[number:])
+            _refuse(piece.answer, refused)
+            continue
+        limit = max(limit - len(batch), 0)
+        done.append(piece._replace(batch=batch, header=read_header(batch)))
+    return Looked(done, [])
+
+
+def _prepared(logs: list[PartitionLog]) -> Steps[None]:
+    for log in logs:
+        log.prepare()
+        yield None
 
 
 def _refuse(answer: PartitionProduceResponse, refused: Refused) -> None:

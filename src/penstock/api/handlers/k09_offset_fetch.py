@@ -35,6 +35,7 @@ from penstock.wire.messages.k09_offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
+ERROR_OF_ALL_SINCE = 2
 MANY_GROUPS_SINCE = 8
 TOPIC_IDS_SINCE = 10
 NOWHERE = Committed(-1)
@@ -43,12 +44,15 @@ NOWHERE = Committed(-1)
 def offset_fetch(
     broker: Broker, request: OffsetFetchRequest, call: Call
 ) -> Outcome[OffsetFetchResponse]:
-    asked = request.groups if call.version >= MANY_GROUPS_SINCE else [_alone(request)]
     rests: list[Rest] = []
     by_id = call.version >= TOPIC_IDS_SINCE
-    found = [_fetch(broker, each, by_id, rests) for each in asked]
     if call.version < MANY_GROUPS_SINCE:
-        return once_committed(rests, _of_one(found[0]))
+        alone = _once_each([_alone(request)])[0]
+        found_alone = _fetch(broker, alone, by_id, rests)
+        if call.version < ERROR_OF_ALL_SINCE and found_alone.error_code:
+            found_alone.topics = _refused(alone, found_alone.error_code)
+        return once_committed(rests, _of_one(found_alone))
+    found = [_fetch(broker, each, by_id, rests) for each in _once_each(request.groups)]
     answer = OffsetFetchResponse(groups=found)
     if not request.with_lag:
         return once_committed(rests, answer)
@@ -66,9 +70,9 @@ def _fetch(
     try:
         shard = broker.groups.shard(asked.group_id)
         group = shard.groups.get(asked.group_id)
+        rests.append(shard.rest(group))
         if group is not None:
             protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
-            rests.append(shard.rest(group))
         answer.topics = _offsets(broker.image, group or Group(asked.group_id), asked, by_id)
     except Refused as refused:
         answer.error_code = refused.code
@@ -147,6 +151,44 @@ def _alone(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
             for each in request.topics
         ]
     return OffsetFetchRequestGroup(request.group_id, topics=topics)
+
+
+def _once_each(asked: Iterable[OffsetFetchRequestGroup]) -> list[OffsetFetchRequestGroup]:
+    """What is asked for twice is answered once: answers must not grow without limit."""
+    groups: dict[str, OffsetFetchRequestGroup] = {}
+    for each in asked:
+        known = groups.setdefault(each.group_id, each)
+        if known is not each and known.topics is not None:
+            known.topics = None if each.topics is None else known.topics + each.topics
+    for group in groups.values():
+        if group.topics is not None:
+            group.topics = _topics_once(group.topics)
+    return list(groups.values())
+
+
+def _topics_once(asked: list[OffsetFetchRequestTopics]) -> list[OffsetFetchRequestTopics]:
+    topics: dict[tuple[str, bytes], OffsetFetchRequestTopics] = {}
+    for each in asked:
+        known = topics.setdefault((each.name, each.topic_id), each)
+        if known is not each:
+            known.partition_indexes += each.partition_indexes
+    for topic in topics.values():
+        topic.partition_indexes = list(dict.fromkeys(topic.partition_indexes))
+    return list(topics.values())
+
+
+def _refused(asked: OffsetFetchRequestGroup, code: int) -> list[OffsetFetchResponseTopics]:
+    """The oldest version has no other place for an error of the group."""
+    return [
+        OffsetFetchResponseTopics(
+            topic.name,
+            partitions=[
+                OffsetFetchResponsePartitions(index, -1, metadata="", error_code=code)
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in asked.topics or ()
+    ]
 
 
 def _of_one(found: OffsetFetchResponseGroup) -> OffsetFetchResponse:

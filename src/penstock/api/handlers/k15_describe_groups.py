@@ -44,9 +44,9 @@ def _describe(broker: Broker, name: str, version: int, rests: list[Rest]) -> Des
     try:
         shard = broker.groups.shard(name)
         group = shard.groups.get(name)
+        rests.append(shard.rest(group))
         if group is None or not isinstance(group.body, Classic):
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no classic group {name[:300]}")
-        rests.append(shard.rest(group))
         return _of(group, group.body)
     except Refused as refused:
         code, message = refused.code, refused.message

@@ -30,13 +30,12 @@ def _delete(broker: Broker, name: str, rests: list[Rest]) -> ErrorCode:
     try:
         shard = broker.groups.shard(name)
         group = shard.groups.get(name)
-        if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        shard.look_after(group, protocols.delete)
+        if group is not None:
+            shard.look_after(group, protocols.delete)
     except Refused as refused:
         return refused.code
     rests.append(shard.rest(group))
-    return ErrorCode.NONE
+    return ErrorCode.GROUP_ID_NOT_FOUND if group is None else ErrorCode.NONE
 
 
 def delete_groups_failed(

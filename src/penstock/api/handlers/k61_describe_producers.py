@@ -70,7 +70,7 @@ def _states(log: PartitionLog) -> Iterator[ProducerState]:
             producer_id=producer_id,
             producer_epoch=producer.epoch,
             last_sequence=producer.last_sequence,
-            last_timestamp=producer.last_timestamp,
+            last_timestamp=producer.latest_timestamp,
             coordinator_epoch=producer.coordinator_epoch,
             current_txn_start_offset=producer.txn_first_offset,
         )

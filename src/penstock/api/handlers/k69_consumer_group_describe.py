@@ -9,6 +9,7 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
 from penstock.api.replies import Rest, once_committed
+from penstock.api.slices import SLICE_HEAVY, in_slices, written
 from penstock.coordination.group.consumer.describing import describe
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.errors import ErrorCode, Refused
@@ -23,20 +24,25 @@ def consumer_group_describe(
     broker: Broker, request: ConsumerGroupDescribeRequest, call: Call
 ) -> Outcome[ConsumerGroupDescribeResponse]:
     rests: list[Rest] = []
-    described = [_describe(broker, name, rests) for name in request.group_ids]
-    return once_committed(rests, ConsumerGroupDescribeResponse(groups=described))
+    names = dict.fromkeys(request.group_ids)  # what is asked for twice is answered once
+    described = (_describe(broker, name, rests) for name in names)
+    return in_slices(
+        broker,
+        written(call.version, described, at_once=SLICE_HEAVY),
+        lambda groups: once_committed(rests, ConsumerGroupDescribeResponse(groups=groups)),
+    )
 
 
 def _describe(broker: Broker, name: str, rests: list[Rest]) -> DescribedGroup:
     try:
         shard = broker.groups.shard(name)
         group = shard.groups.get(name)
+        rests.append(shard.rest(group))
         if group is None or not isinstance(group.body, Consumer):
             raise Refused(
                 ErrorCode.GROUP_ID_NOT_FOUND,
                 f"there is no group {name[:300]!r} of the consumer protocol",
             )
-        rests.append(shard.rest(group))
         return describe(broker.config, broker.image, group, group.body)
     except Refused as refused:
         return DescribedGroup(refused.code, refused.message, name)

@@ -15,6 +15,7 @@ from tests.raw_client import a_batch
 from penstock.errors import Unusable
 from penstock.log import layout
 from penstock.metadata.changes import create_topic, delete_topic
+from penstock.metadata.cluster_changes import bump_leader_epochs
 from penstock.metadata.store import NoRoom, Unavailable
 from penstock.metadata.stores.sqlite import SqliteStore
 from penstock.node import node, settings
@@ -80,6 +81,27 @@ async def append(node: Node) -> None:
     leader.log.append(batch, read_header(batch), 0, leader.epoch)
     node.broker.appended(leader)
     node.door.write_out()
+
+
+# -- following the cluster
+
+
+async def test_a_partition_that_is_in_use_follows_its_epoch(start: StartNode) -> None:
+    running = await start(RealDisk())
+    topic_id = bytes(15) + b"t"
+    await running.keeper.change(
+        lambda image: create_topic(
+            image, "news", topic_id=topic_id, now_ms=1, partitions=1, replication=1
+        )
+    )
+    leader = running.broker.leader("news", 0)
+    own_epoch = running.image.brokers[running.config.node_id].epoch
+    await running.keeper.change(
+        lambda image: bump_leader_epochs(image, running.config.node_id, broker_epoch=own_epoch)
+    )
+    assert running.broker.leader("news", 0) is leader
+    assert leader.epoch == 1
+    await running.stop()
 
 
 # -- stopping

@@ -167,6 +167,15 @@ class Broker:
                 self._dirty.pop(leader, None)
                 leader.delete()
 
+    def follow_partition(self, topic_id: bytes, index: int) -> None:
+        """Its record was changed. A leader with an epoch of old would refuse who knows the new one:
+        clients can come before a broker that starts after a crash has given itself new epochs."""
+        leader = self._by_id.get((topic_id, index))
+        record = self.image.partition(topic_id, index)
+        if leader is not None and record is not None and record.leader == self.node_id:
+            leader.epoch = record.leader_epoch
+            leader.in_sync = frozenset(record.isr)
+
     def reconfigure_all(self) -> None:
         """Settings of brokers were changed: those that may change at run time, and all defaults."""
         changed = {}

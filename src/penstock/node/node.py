@@ -229,6 +229,8 @@ class Node:
             self.upkeep.delete_logs(topic)
         for topic in changed.altered.values():
             self.broker.reconfigure(topic)
+        for topic_id, index in changed.partitions:
+            self.broker.follow_partition(topic_id, index)
         if changed.broker_configs:
             self.broker.reconfigure_all()
         self.coordinating.follow(changed)

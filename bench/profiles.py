@@ -10,7 +10,14 @@ from pathlib import Path
 from bench.run import MEASUREMENTS
 
 SHOWN = 12
-PROFILED = ("produce_large", "produce_small", "produce_latency", "produce_synced", "consume")
+PROFILED = (
+    "produce_large",
+    "produce_small",
+    "produce_latency",
+    "produce_synced",
+    "consume",
+    "commits",
+)
 
 
 def main(names: list[str]) -> int:

@@ -55,6 +55,7 @@ async def _serve(wanted: NodeSettings) -> int:
     for number in STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it for SIGHUP
             loop.add_signal_handler(number, told_to_stop.set)
+    gc.enable()
     node = Node(real_world(), wanted)
     await node.start()
     where = settings.address(node.host, node.port)

@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Change, Resume
 from penstock.api.table import APIS, answered
 from penstock.config import BROKER_SETTINGS, BrokerConfig
-from penstock.errors import Refused
+from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
 from penstock.metadata.changes import Commit, create_topic
 from penstock.metadata.cluster_changes import found_cluster, register_broker
@@ -156,10 +158,19 @@ class Desk:
                 if isinstance(outcome, Resume):
                     outcome = outcome.then(asyncio.run(_awaited(outcome)))
                 else:
-                    outcome = outcome.then(self.change(outcome.decide))
+                    outcome = self._changed(outcome)
         except Refused as refused:
             outcome = call.failure(refused)
         return self.decoded(outcome, call.version)
+
+    def _changed(self, change: Change[Any]) -> Any:
+        try:
+            answer = self.change(change.decide)
+        except Refused as refused:
+            if change.otherwise is None:
+                raise
+            return change.otherwise(refused)
+        return change.then(answer)
 
     async def ask_and_wait(self, request: Message, version: int | None = None) -> Any:
         """For what has work to do off the loop before it can answer."""
@@ -182,6 +193,18 @@ class Desk:
             for part in answer.encode_parts(version)
         ]
         return type(answer).decode(memoryview(b"".join(parts)), version)
+
+
+def refuse_second_change(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the store falls silent in the middle of a request."""
+    change, tries = desk.change, itertools.count(1)
+
+    def refusing(decide: Any) -> Any:
+        if next(tries) == 2:
+            raise Refused(ErrorCode.REQUEST_TIMED_OUT, "the store is busy")
+        return change(decide)
+
+    monkeypatch.setattr(desk, "change", refusing)
 
 
 async def _awaited(resume: Resume[Any]) -> Any:

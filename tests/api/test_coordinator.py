@@ -285,6 +285,67 @@ def test_a_group_that_cannot_be_looked_after_is_loaded_again_and_not_forgotten(
     assert group.is_empty
 
 
+def with_bad_group(room: Room, monkeypatch: pytest.MonkeyPatch, what: str) -> str:
+    """A group that fails at this whenever it is tried; another one of the same shard."""
+    room.settle()
+    index = room.leader().index
+    other = next(
+        name for number in range(1_000) if room.groups.place(name := f"o{number}")[0] == index
+    )
+    room.tell(commit(group=other))
+    real = getattr(protocols, what)
+
+    def fails(turn: Turn, group: Group) -> None:
+        if group.name == GROUP:
+            raise ZeroDivisionError
+        real(turn, group)
+
+    monkeypatch.setattr(protocols, what, fails)
+    return other
+
+
+def test_a_group_that_always_fails_is_set_aside_and_its_shard_goes_on(
+    room: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = with_bad_group(room, monkeypatch, "expire")
+    for _ in range(2):
+        room.wait(SESSION_MS)
+        room.load()
+    shard = room.shard(other)
+    room.wait(SESSION_MS)
+    assert room.shard(other) is shard, "it is not loaded again"
+    assert refusal(room.shard) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    room.tell(commit(group=other))
+    assert caplog.text.count("is set aside") == 1
+    assert [group.name for _, group in room.groups.every_group()].count(GROUP) == 1
+
+
+def test_a_group_that_cannot_be_begun_does_not_keep_its_shard_from_being_loaded(
+    room: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = with_bad_group(room, monkeypatch, "begin")
+    room.groups.load_again(room.shard())
+    room.load()
+    assert refusal(room.shard) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert room.shard(other).is_loaded
+    assert caplog.text.count("is set aside") == 1
+
+
+def test_groups_that_are_loaded_in_vain_are_loaded_after_longer_and_longer_pauses(
+    room: Room,
+) -> None:
+    room.tell(commit(3))
+    pauses = []
+    for _ in range(9):
+        room.groups.load_again(room.shard())
+        pauses.append(room.loading[0].pause_ms)
+        room.load()
+    assert pauses == [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
+    room.clock.time_ms += 60_000
+    room.groups.load_again(room.shard())
+    assert room.loading[0].pause_ms == 100
+
+
 # -- time
 
 

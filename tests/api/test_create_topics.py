@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.api.desk import Desk
+from tests.api.desk import Desk, refuse_second_change
 
 from penstock.api.change_each import COMMIT_ITEMS_MAX
 from penstock.errors import ErrorCode
@@ -189,6 +189,20 @@ def test_a_failure_as_a_whole_is_told_for_every_topic(desk: Desk) -> None:
         "a": ErrorCode.REQUEST_TIMED_OUT,
         "b": ErrorCode.REQUEST_TIMED_OUT,
     }
+
+
+def test_what_was_created_before_a_commit_failed_is_answered_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_second_change(desk, monkeypatch)
+    results = create(desk, *(topic(f"t{n}") for n in range(2 * COMMIT_ITEMS_MAX + 3)))
+    created = [result.name for result in results if not result.error_code]
+    assert created == [f"t{n}" for n in range(COMMIT_ITEMS_MAX)]
+    assert set(created) == set(desk.image.topics)
+    failed = results[COMMIT_ITEMS_MAX:]
+    assert {result.error_code for result in failed} == {ErrorCode.REQUEST_TIMED_OUT}
+    assert {result.error_message for result in failed} == {"the store is busy"}
+    assert len(failed) == COMMIT_ITEMS_MAX + 3
 
 
 def test_the_catalog_is_the_first_thing_that_a_merged_commit_writes(desk: Desk) -> None:

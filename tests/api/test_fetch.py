@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.api.desk import Desk
+from tests.log.compacting import roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
 from penstock.api.outcome import Later, Resume
@@ -23,7 +24,7 @@ from penstock.wire.messages.k01_fetch import (
     PartitionData,
     ReplicaState,
 )
-from penstock.world.ports import Cold
+from penstock.world.ports import Cold, FileRange
 
 VERSION = 12
 
@@ -281,6 +282,33 @@ def test_a_wait_that_is_woken_looks_only_at_what_has_moved(
     found = [len(part.records or b"") for part in answer.responses[0].partitions]
     assert found[0] == 0
     assert found[2] == 2 * found[1] > 0
+
+
+def test_a_wait_that_ends_after_a_compaction_is_answered_from_the_new_file(desk: Desk) -> None:
+    desk.create("news", cleanup_policy="compact")
+    for _ in range(8):
+        desk.append("news", count=2)
+    later = waiting(desk, fetch_of("news", max_wait_ms=1000, min_bytes=10**6))
+    log = desk.broker.leader("news", 0).log
+    done = roll_and_compact(log)
+    for path in done.dropped_paths:
+        desk.disk.remove(path)
+    answer = later.answer(True)
+    assert isinstance(answer, FetchResponse)
+    range_ = partition_of(answer).records
+    assert isinstance(range_, FileRange)
+    assert range_.file in [segment.file for segment in log.segments]
+
+
+def test_a_topic_that_is_made_anew_ends_the_wait_by_name(news: Desk) -> None:
+    later = waiting(news, fetch_of("news", max_wait_ms=1000))
+    topic = news.image.topics["news"]
+    news.change(lambda image: delete_topic(image, "news", nonce=topic.id))
+    news.broker.remove_topic(topic)
+    news.create("news")
+    answer = later.answer(False)
+    assert isinstance(answer, FetchResponse)
+    assert partition_of(answer).error_code == 0
 
 
 def test_a_partition_that_is_deleted_ends_the_wait(news: Desk) -> None:

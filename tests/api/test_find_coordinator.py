@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.api.desk import Desk
 
+from penstock.api.outcome import Resume
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.metadata.internal_topics import OFFSETS
@@ -72,3 +73,21 @@ def test_a_broker_that_is_not_registered_asks_clients_to_come_back(desk: Desk) -
     desk.change(lambda image: Commit(None, deletes=[broker_key(1)]))
     answer = desk.ask(FindCoordinatorRequest(key="group"), 0)
     assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_many_keys_are_answered_in_slices_and_each_once(desk: Desk) -> None:
+    desk.ask(FindCoordinatorRequest(key="group"), 0)
+    names = [f"group-{number}" for number in range(2_000)]
+    for kind, code in ((GROUP, 0), (SHARE, ErrorCode.INVALID_REQUEST)):
+        request = FindCoordinatorRequest(key_type=kind, coordinator_keys=names * 2)
+        call = desk.call(request)
+        assert isinstance(call.run(desk.broker), Resume)
+        found = desk.ask(request).coordinators
+        assert [each.key for each in found] == names
+        assert {each.error_code for each in found} == {code}
+
+
+def test_a_request_that_fails_names_each_key_once(desk: Desk) -> None:
+    desk.change(lambda image: Commit(None, deletes=[broker_key(1)]))
+    answer = desk.ask(FindCoordinatorRequest(coordinator_keys=["a", "b", "a"]))
+    assert [each.key for each in answer.coordinators] == ["a", "b"]

@@ -155,10 +155,10 @@ def test_everyone_is_answered_and_every_group_comes_to_rest(seed: int) -> None:
     disk.close()
 
 
-@pytest.mark.parametrize("name", ["\0", " ", "..", "a/b", "\N{GRINNING FACE}", "x" * 8000])
+@pytest.mark.parametrize("name", ["\0", " ", "..", "a/b", "\N{GRINNING FACE}", "x" * 1000])
 def test_whatever_a_group_is_called_it_works(room: Room, name: str) -> None:
     (member,) = room.settle(1, name)
     answer = room.tell(commit(group=name, member_id=member, generation=1))
     assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
     with pytest.raises(Refused):
-        room.shard("x" + "x" * 8000)
+        room.shard("x" + "x" * 1000)

@@ -11,7 +11,10 @@ from tests.raw_client import a_batch, frame_of
 
 from penstock.api.handlers.k00_produce_single import produce_single
 from penstock.errors import ErrorCode
+from penstock.metadata.config_values import Operation
 from penstock.metadata.internal_topics import OFFSETS
+from penstock.wire.messages import k33_alter_configs as alter
+from penstock.wire.messages import k44_incremental_alter_configs as incremental
 from penstock.wire.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -33,6 +36,8 @@ from penstock.wire.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     TopicRequest,
 )
+
+TOPIC = 2
 
 
 def produce(topic: str) -> ProduceRequest:
@@ -101,3 +106,86 @@ def test_it_is_compacted(room: Room) -> None:
     config = room.desk.broker.leader(OFFSETS, 0).log.config
     assert config.compacts
     assert not config.deletes
+
+
+ONLY_COMPACTED = {"cleanup.policy": "compact"}
+
+
+def replaced(room: Room, configs: dict[str, str]) -> tuple[int, str]:
+    given = [alter.AlterableConfig(*each) for each in configs.items()]
+    resource = alter.AlterConfigsResource(TOPIC, OFFSETS, given)
+    (result,) = room.desk.ask(alter.AlterConfigsRequest([resource])).responses
+    return result.error_code, result.error_message or ""
+
+
+def changed(room: Room, name: str, operation: int, value: str | None) -> tuple[int, str]:
+    given = [incremental.AlterableConfig(name, operation, value)]
+    resource = incremental.AlterConfigsResource(TOPIC, OFFSETS, given)
+    (result,) = room.desk.ask(incremental.IncrementalAlterConfigsRequest([resource])).responses
+    return result.error_code, result.error_message or ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cleanup.policy", "delete"),
+        ("cleanup.policy", "compact,delete"),
+        ("flush.on.acks.all", "false"),
+        ("max.message.bytes", "1048575"),
+        ("min.insync.replicas", "2"),
+    ],
+)
+def test_nobody_takes_from_it_what_groups_rely_on(room: Room, name: str, value: str) -> None:
+    before = room.desk.image.topics[OFFSETS].record.configs
+    for code, message in (
+        changed(room, name, Operation.SET, value),
+        replaced(room, {**ONLY_COMPACTED, name: value}),
+    ):
+        assert code == ErrorCode.INVALID_CONFIG
+        assert name in message
+    assert room.desk.image.topics[OFFSETS].record.configs == before
+
+
+def test_it_stays_compacted_when_settings_are_taken_back(room: Room) -> None:
+    for code, _ in (
+        changed(room, "cleanup.policy", Operation.DELETE, None),
+        changed(room, "cleanup.policy", Operation.APPEND, "delete"),
+        replaced(room, {"retention.ms": "1"}),
+    ):
+        assert code == ErrorCode.INVALID_CONFIG
+    assert room.desk.image.config(room.desk.image.topics[OFFSETS]).compacts
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("compression.type", "gzip"),
+        ("segment.bytes", "2000000"),
+        ("retention.ms", "1"),
+        ("max.message.bytes", "1048576"),
+        ("min.insync.replicas", "1"),
+        ("flush.on.acks.all", "true"),
+    ],
+)
+def test_its_other_settings_may_be_changed(room: Room, name: str, value: str) -> None:
+    assert changed(room, name, Operation.SET, value)[0] == 0
+    assert replaced(room, {**ONLY_COMPACTED, name: value})[0] == 0
+    assert room.desk.image.topics[OFFSETS].record.configs == {**ONLY_COMPACTED, name: value}
+
+
+def test_an_operator_who_does_not_flush_may_still_change_it(
+    make_desk: Callable[..., Desk],
+) -> None:
+    room = Room(make_desk({"log.flush.on.acks.all": "false"}))
+    assert changed(room, "segment.bytes", Operation.SET, "2000000")[0] == 0
+
+
+def test_other_topics_may_be_set_as_one_likes(room: Room) -> None:
+    request = incremental.IncrementalAlterConfigsRequest(
+        [
+            incremental.AlterConfigsResource(
+                TOPIC, "orders", [incremental.AlterableConfig("max.message.bytes", 0, "10")]
+            )
+        ]
+    )
+    assert room.desk.ask(request).responses[0].error_code == 0

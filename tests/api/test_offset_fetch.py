@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from tests.api.grouping import GROUP, Room, commit
 
+from penstock.api import shard as shard_module
+from penstock.api.outcome import Resume
 from penstock.errors import ErrorCode
+from penstock.metadata.changes import delete_topic
 from penstock.wire.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -114,3 +118,75 @@ def test_the_oldest_version_is_told_of_an_error_in_each_partition(room: Room) ->
     answer = room.tell(of_one(0, 1, group=""), 1)
     codes = [part.error_code for topic in answer.topics for part in topic.partitions]
     assert codes == [ErrorCode.INVALID_GROUP_ID] * 2
+
+
+def make_anew(room: Room) -> None:
+    """The topic, while nobody tells the groups of it."""
+    topic = room.desk.image.topics["orders"]
+    room.desk.change(lambda image: delete_topic(image, "orders", nonce=topic.id))
+    room.desk.broker.remove_topic(topic)
+    room.desk.create("orders", partitions=2)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_offsets_of_a_deleted_topic_are_not_those_of_the_one_that_has_its_name(
+    room: Room, restarted: bool
+) -> None:
+    room.tell(commit(7))
+    make_anew(room)
+    if restarted:
+        room = room.restart()
+        room.load()
+    assert offsets(room.tell(of_one(0), 7)) == {("orders", 0): (-1, -1, "")}
+    assert offsets(room.tell(of_one(), 7)) == {}
+    assert room.tell(of_many(GROUP, partitions=None), 9).groups[0].topics == []
+    room.tell(commit(1, partitions=(1,)))
+    assert offsets(room.tell(of_one(), 7)) == {("orders", 1): (1, -1, "")}
+
+
+def test_offsets_of_a_deleted_topic_go_when_the_groups_have_been_loaded(room: Room) -> None:
+    for number in range(5):
+        room.tell(commit(7, group=f"group-{number}"))
+    make_anew(room)
+    room = room.restart()
+    room.load()
+    room.wait(0)
+    assert not [group.name for _, group in room.groups.every_group()]
+    room = room.restart()
+    room.load()
+    assert not [group.name for _, group in room.groups.every_group()]
+
+
+def test_no_group_is_looked_at_before_all_of_its_shard_are_there(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_module, "GROUPS_A_STEP", 1)
+    room.tell(commit(7))
+    make_anew(room)
+    room.groups.load_again(room.shard())
+    (shard,) = room.loading
+    steps = shard.load()
+    while not shard.is_loaded:
+        assert room.groups.next_due_ms is None
+        next(steps, None)
+    assert room.groups.next_due_ms == room.clock.monotonic_ms()
+
+
+@pytest.mark.parametrize("version", [7, 9])
+def test_a_long_answer_is_made_with_everything_else_in_between(room: Room, version: int) -> None:
+    room.desk.create("wide", partitions=2_000)
+    room.tell(commit(7, topic="wide", partitions=tuple(range(2_000))))
+    request = of_one() if version < 8 else of_many(GROUP, partitions=None)
+    call = room.desk.call(request, version)
+    outcome = call.api.handler(room.desk.broker, call.request, call)
+    assert isinstance(outcome, Resume)
+    room.tell(commit(8, topic="wide", partitions=(0, 1_999)))
+    made: Any = outcome.then(asyncio.run(_awaited(outcome)))
+    answer = room.desk.decoded(made, version)
+    found = offsets(answer if version < 8 else answer.groups[0])
+    assert len(found) == 2_000
+    assert {each[0] for each in found.values()} == {7}, "it is as it was at one moment"
+
+
+async def _awaited(resume: Resume[Any]) -> Any:
+    return await resume.work()

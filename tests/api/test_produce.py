@@ -12,9 +12,11 @@ import lz4.frame
 import pytest
 import zstandard
 from tests.api.desk import NOW_MS, Desk
+from tests.log.failing import FailingDisk
 from tests.raw_client import a_batch, produce_of
 
 from penstock.api.call import Unanswerable
+from penstock.api.dispatch import read_call
 from penstock.api.handlers import k00_produce
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Later, Resume
@@ -116,9 +118,12 @@ def test_a_wrong_batch_is_refused_and_nothing_appended(news: Desk, what: str) ->
 
 
 def short_way(desk: Desk, batch: bytes, topic: str = "news", acks: int = 1) -> Any:
+    return produce_single(desk.broker, frame_with(batch, topic, acks), NOW_MS)
+
+
+def frame_with(batch: bytes, topic: str = "news", acks: int = 1) -> memoryview:
     parts: list[Any] = encode_request(produce_of(topic, batch, acks=acks), 9, 1, "raw")
-    frame = b"".join(map(bytes, parts))[4:]
-    return produce_single(desk.broker, memoryview(bytearray(frame)), NOW_MS)
+    return memoryview(bytearray(b"".join(map(bytes, parts))[4:]))
 
 
 @pytest.mark.parametrize("version", range(3, 14))
@@ -229,6 +234,26 @@ def test_only_the_partitions_that_are_wrong_are_refused(news: Desk) -> None:
     ]
     parts = news.ask(request, 9).responses[0].partition_responses
     assert [part.base_offset for part in parts] == [0, -1, -1, 2]
+
+
+@pytest.mark.parametrize("timestamp_type", ["CreateTime", "LogAppendTime"])
+def test_a_log_that_cannot_be_mended_refuses_with_words_after_the_short_way_as_well(
+    tmp_path: Path, timestamp_type: str
+) -> None:
+    disk = FailingDisk()
+    desk = Desk(disk, tmp_path / "data", {})
+    desk.create("news", message_timestamp_type=timestamp_type)
+    desk.append("news")
+    disk.fails = lambda verb, path: verb in ("finish", "truncate") and path.endswith(".log")
+    with pytest.raises(OSError, match="cannot finish"):
+        desk.append("news")
+    frame = frame_with(BATCH)
+    assert produce_single(desk.broker, frame, NOW_MS) is None
+    answer = read_call(frame, "peer", NOW_MS).run(desk.broker)
+    (part,) = answer.responses[0].partition_responses
+    assert part.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert "cannot be cut off" in part.error_message
+    disk.close()
 
 
 # -- where batches are looked into

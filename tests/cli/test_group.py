@@ -56,13 +56,23 @@ def test_groups_are_chosen_by_state_and_type(
         assert stable[group]["members"] == 1
         assert f"{group}-down" not in stable
         assert {group, f"{group}-down"} <= listed(lines, "--type", "classic").keys()
-        assert group not in listed(lines, "--type", "share")
+        assert group not in listed(lines, "--type", "consumer")
 
 
 def test_where_there_are_no_such_groups_it_is_said(penstock: Penstock) -> None:
-    result = penstock("group", "list", "--state", "Nowhere")
+    result = penstock("group", "list", "--state", "assigning")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "there are no such groups" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "possible"), [("--state", "CompletingRebalance"), ("--type", "consumer")]
+)
+def test_what_no_group_can_be_is_a_wrong_use(offline: Penstock, option: str, possible: str) -> None:
+    result = offline("group", "list", option, "bogus")
+    assert result.exit_code == 2
+    assert "bogus" in result.stderr
+    assert possible.lower() in result.stderr.lower()
 
 
 def test_names_of_groups_complete_themselves(

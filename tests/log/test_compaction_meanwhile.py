@@ -17,14 +17,19 @@ from tests.log.compacting import (
     roll_and_compact,
     write,
 )
-from tests.log.making import NOW_MS, TOPIC_ID, a_folder
+from tests.log.making import NOW_MS, TOPIC_ID, a_folder, settle
 from tests.log.timing import drop_expired
 
 from penstock.log import compaction_plan
 from penstock.log.compaction import Compaction, Overtaken, Uncleanable
 from penstock.log.damage import Damage
+from penstock.log.layout import COMPACTED_FILE
 from penstock.log.partition_log import PartitionLog
+from penstock.log.steps import Sync
+from penstock.wire.records import Record
 from penstock.world.real_disk import RealDisk
+
+DELETING = replace(CONFIG, cleanup_policy=("delete",))
 
 
 @pytest.fixture
@@ -116,6 +121,57 @@ def test_how_far_a_log_is_compacted_is_remembered(disk: RealDisk, tmp_path: Path
     data.delete_log("orders", 0, TOPIC_ID)
     data.close()
     assert (tmp_path / "data" / "cleaner-offset-checkpoint").read_text().split() == ["0", "0"]
+
+
+def half_compacted(log: PartitionLog) -> list[Record]:
+    """The pass is given up once some of its segments are replaced; what it has left."""
+    filled(log, 12)
+    settle(log)
+    dirt = compaction_plan.examine(log, NOW_MS, log.end_offset)
+    assert dirt is not None
+    steps = Compaction(log, dirt, NOW_MS, 1 << 20).run()
+    while sum(not segment.size for segment in log.segments) < 2:
+        carry_out(log, next(steps))
+    steps.close()
+    assert log.cleaned_to == 0
+    return every_record(log)
+
+
+def test_what_half_a_pass_has_left_out_is_not_damage_under_another_policy(
+    log: PartitionLog,
+) -> None:
+    left = half_compacted(log)
+    log.config = DELETING
+    assert every_record(log) == left
+    assert len(left) < log.end_offset
+
+
+def test_what_half_a_pass_has_left_out_is_not_damage_after_a_crash(
+    disk: RealDisk, tmp_path: Path
+) -> None:
+    data = a_folder(disk, tmp_path / "data")
+    left = half_compacted(data.log_for("orders", 0, TOPIC_ID, CONFIG))
+    data.abandon()
+    data = a_folder(disk, tmp_path / "data")
+    log = data.log_for("orders", 0, TOPIC_ID, DELETING)
+    for _ in data.recover_all():
+        pass
+    assert not log.damage
+    assert every_record(log) == left
+    data.close()
+
+
+def test_that_there_may_be_gaps_is_synced_before_anything_is_replaced(log: PartitionLog) -> None:
+    filled(log)
+    dirt = compaction_plan.examine(log, NOW_MS, log.end_offset)
+    assert dirt is not None
+    is_noted = False
+    for wait in Compaction(log, dirt, NOW_MS, 1 << 20).run():
+        assert is_noted or not list(Path(log.folder).glob("*.swap"))
+        carry_out(log, wait)
+        if isinstance(wait, Sync) and log.folder in wait.folders:
+            is_noted |= any(file.path.endswith(COMPACTED_FILE) for file in wait.files)
+    assert is_noted
 
 
 def test_truncation_takes_the_mark_back(log: PartitionLog) -> None:

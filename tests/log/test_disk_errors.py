@@ -24,6 +24,7 @@ from tests.log.timing import drop_expired
 
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
+from penstock.log.layout import INDEX_SUFFIXES, TXN_INDEX
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.wire.records import Record
@@ -78,6 +79,22 @@ def test_a_swap_that_fails_at_any_rename_never_replaces_what_is_written_later(
         again = opened(disk, str(folder), WITHOUT_RETENTION, log.end_offset)
         assert every_record(again) == wanted
     assert number > 10
+
+
+def test_a_swap_that_fails_leaves_no_index_beside_the_old_segments(
+    disk: FailingDisk, tmp_path: Path
+) -> None:
+    for number in count():
+        log = a_written_log(disk, tmp_path / f"orders-{number}")
+        disk.fails = once(number, "rename")
+        try:
+            compact(log, now_ms=NOW_MS + 1)
+            break
+        except OSError:
+            disk.fails = nothing
+        indexed = [disk.exists(segment.prefix + TXN_INDEX) for segment in log.segments]
+        assert indexed == [segment.has_aborted for segment in log.segments]
+    assert number > 20
 
 
 def last_words(records: list[Record]) -> dict[bytes | None, bytes]:
@@ -146,6 +163,25 @@ def test_a_segment_that_cannot_be_renamed_is_reported_when_it_is_the_first(
     with pytest.raises(OSError, match="cannot rename"):
         log.advance_start(log.end_offset)
     assert (log.start_offset, log.segments[0].base) == (log.end_offset, 0)
+
+
+# Indexes
+
+
+@pytest.mark.parametrize("kind", INDEX_SUFFIXES)
+@pytest.mark.parametrize("verb", ["truncate", "append", "finish"])
+def test_an_index_that_cannot_be_written_again_is_gone_rather_than_wrong(
+    disk: FailingDisk, folder: Path, kind: str, verb: str
+) -> None:
+    log = a_written_log(disk, folder)
+    segment = next(each for each in log.segments if each.has_aborted)
+    log.indexes.load(segment)
+    path = segment.prefix + kind
+    assert disk.exists(path)
+    disk.fails = lambda what, where: (what, where) == (verb, path)
+    with pytest.raises(OSError, match=f"cannot {verb}"):
+        segment.write_indexes()
+    assert not disk.exists(path)
 
 
 # Checkpoints

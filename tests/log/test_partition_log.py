@@ -188,6 +188,21 @@ def test_a_follower_takes_batches_as_they_are_and_offsets_may_skip(
         follower.append_batches(memoryview(gap), NOW_MS)
 
 
+def test_the_gaps_that_a_follower_has_from_its_leader_are_no_damage_after_a_crash(
+    log: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    put(log, b"a")
+    assert not log.may_have_gaps
+    later = a_batch(b"later")
+    batches.stamp(later, batches.Offset(10), 0)
+    log.append_batches(memoryview(later), NOW_MS)
+    settle(log)
+    again = opened(disk, str(folder))
+    assert again.may_have_gaps
+    assert not again.damage
+    assert all_values(again) == [(0, b"a"), (10, b"later")]
+
+
 def test_a_follower_refuses_a_batch_that_was_damaged_on_the_way(log: PartitionLog) -> None:
     batch = a_batch(b"a")
     batch[-1] ^= 1

@@ -24,6 +24,11 @@ from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 from penstock.wire.messages.k11_join_group import JoinGroupResponse
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
 from penstock.wire.messages.k14_sync_group import SyncGroupResponse
+from penstock.wire.stored.consumer_protocol_assignment import (
+    ConsumerProtocolAssignment,
+    TopicPartition,
+)
+from penstock.wire.stored_codec import encode_value
 
 DAY_MS = 24 * 3_600_000
 QUICK_MS = 20
@@ -199,6 +204,33 @@ async def test_groups_that_are_being_loaded_hear_of_a_deleted_topic_too(
     loading = groups.shards[shard.leader.index]
     assert not loading.is_loaded
     await place.until(lambda: loading.is_loaded and place.group is None)
+
+
+async def test_offsets_of_a_topic_that_went_before_anyone_was_told_go_when_groups_are_loaded(
+    place: Coordinated,
+) -> None:
+    await place.ask(commit(7), 8)
+    place.delete_orders()
+    place.create_orders()
+    groups = place.house.broker.groups
+    shard = groups.shard(GROUP)
+    groups.load_again(shard)
+    loading = groups.shards[shard.leader.index]
+    await place.until(lambda: loading.is_loaded and place.group is None)
+
+
+async def test_partitions_that_came_before_anyone_was_told_are_shared_when_groups_are_loaded(
+    place: Coordinated,
+) -> None:
+    member = (await place.ask(join(), 3)).member_id
+    planned = ConsumerProtocolAssignment([TopicPartition("orders", [0, 1])])
+    request = sync(member, [member])
+    request.assignments[0].assignment = encode_value(planned, 1)
+    await place.ask(request, 0)
+    desk, groups = place.house.desk, place.house.broker.groups
+    desk.change(lambda image: add_partitions(image, "orders", 5, nonce=desk.chance.uuid()))
+    groups.load_again(groups.shard(GROUP))
+    await place.until(lambda: place.group is not None and state(place.group) == "JOINING")
 
 
 async def test_old_offsets_of_an_empty_group_go_in_time(place: Coordinated) -> None:

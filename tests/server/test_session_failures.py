@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.api.desk import refuse_second_change
 from tests.raw_client import a_batch, fetch_of, frame_of, framed, partition_of, produce_of
 from tests.server.house import House, MemoryConnection
 
 from penstock.api import dispatch
+from penstock.api.change_each import COMMIT_ITEMS_MAX
 from penstock.api.outcome import Later, Resume
 from penstock.errors import ErrorCode
 from penstock.replication.signals import Signal
@@ -30,6 +32,7 @@ from penstock.wire.messages.k00_produce import (
 from penstock.wire.messages.k01_fetch import FetchResponse
 from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
+from penstock.wire.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.world.ports import Buffer
 
 PING = frame_of(ApiVersionsRequest("raw", "1"), 3)
@@ -53,6 +56,20 @@ def values_in(house: House, topic: str) -> list[bytes | None]:
         ]
         position += size
     return found
+
+
+# -- the metadata store falls silent
+
+
+async def test_topics_that_were_created_before_it_did_are_answered_so(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_second_change(house.desk, monkeypatch)
+    topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(COMMIT_ITEMS_MAX + 2)]
+    answer = await house.ask(house.connect(), CreateTopicsRequest(topics))
+    failed = [result.name for result in answer.topics if result.error_code]
+    assert failed == [topic.name for topic in topics[COMMIT_ITEMS_MAX:]]
+    assert len(house.desk.image.topics) == COMMIT_ITEMS_MAX
 
 
 # -- the disk is full

@@ -72,6 +72,27 @@ async def test_writes_are_tried_again_while_the_disk_has_what_it_must_have(
     assert "writes are tried again" in caplog.text
 
 
+async def test_that_writes_are_tried_again_is_told_once_while_there_is_no_more_room_for_them(
+    make_house: Callable[..., House],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = make_house(disk_free_min_bytes="0")
+    upkeep = upkeep_of(house)
+    await upkeep.keep_room()
+    for free in (9, 9, 8, 10, 0, 0, 9):
+        monkeypatch.setattr(house.disk, "free_bytes", lambda path, free=free: free)
+        house.broker.disk_is_full |= free > 0  # a write has failed again
+        upkeep.check_room()
+    told = [line.message.removeprefix("the disk has ") for line in caplog.records]
+    assert told == [
+        "9 bytes left: writes are tried again",
+        "10 bytes left: writes are tried again",
+        "0 bytes left: writes are refused",
+        "9 bytes left: writes are tried again",
+    ]
+
+
 # -- the reserve
 
 

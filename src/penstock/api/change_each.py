@@ -76,7 +76,7 @@ def _committed(
     respond: Callable[[Mapping[K, T | Refused]], Outcome[R]],
 ) -> Outcome[R]:
     """One commit after the other, until nothing is left; those that write nothing wait for nothing,
-    so there is a pause between them."""
+    so there is a pause between them. After one that fails no other is tried."""
     batch = dict(islice(rest, COMMIT_ITEMS_MAX))
     if not batch:
         return respond(answers)
@@ -87,7 +87,13 @@ def _committed(
             return respond(answers)
         return in_slices(broker, _pause(), lambda _: _committed(broker, rest, answers, respond))
 
-    return Change(lambda image: merge(image, batch), then)
+    def otherwise(refused: Refused) -> Outcome[R]:
+        refused.__traceback__ = None
+        answers.update(dict.fromkeys(batch, refused))
+        answers.update((key, refused) for key, _ in rest)
+        return respond(answers)
+
+    return Change(lambda image: merge(image, batch), then, otherwise)
 
 
 def _without_frames(answers: Answers[K, T]) -> Answers[K, T]:

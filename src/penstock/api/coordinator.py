@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING
 from penstock.api.shard import Shard
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.members import check_length
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from penstock.api.broker import Broker
 
 log = logging.getLogger(__name__)
+
+FAILURES_MAX = 2
+"""A group that fails once may do better when it has been loaded again."""
+PAUSE_MS_MIN = 100
+PAUSE_MS_MAX = 10_000
+"""Before groups are loaded that have been loaded before; twice as long each time."""
+HELD_MS = 60_000
+"""Groups that have been well for so long are not said to have been loaded in vain."""
+
+GROUP_CHARS_MAX = 1000
+"""Of a group's name, which is hashed a character at a time."""
 
 
 class Coordinator:
@@ -33,6 +44,8 @@ class Coordinator:
         """Told of a shard that has to be loaded."""
         self.wake_by: Callable[[float], None] = lambda time_ms: None
         """Told when a group is to be looked at, in the clock's monotonic time."""
+        self._failures: Counter[str] = Counter()
+        """Of groups that could not be looked after."""
 
     # -- who looks after what
 
@@ -40,7 +53,11 @@ class Coordinator:
         """The partition that a group is in. Raises Refused while there is no offsets topic."""
         if not group:
             raise Refused(ErrorCode.INVALID_GROUP_ID, "a group has a name")
-        check_length("the group's name", group, ErrorCode.INVALID_GROUP_ID)
+        if len(group) > GROUP_CHARS_MAX:
+            raise Refused(
+                ErrorCode.INVALID_GROUP_ID,
+                f"the group's name has {len(group)} characters, {GROUP_CHARS_MAX} are allowed",
+            )
         topic = self.broker.image.topic(OFFSETS)
         index = hash_of(group) % topic.record.partitions if topic else -1
         record = topic.partition(index) if topic else None
@@ -58,6 +75,12 @@ class Coordinator:
         shard = self.shards.get(index) or self._take_up(index)
         if shard is None or not self._is_usable(shard):
             raise still_loading()
+        if self.is_set_aside(group):
+            raise Refused(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                "the group fails whenever it is looked after: see the broker's log, and start it "
+                "again when the cause is gone",
+            )
         return shard
 
     def loaded(self) -> list[Shard]:
@@ -91,7 +114,7 @@ class Coordinator:
         for index in sorted(led - self.shards.keys()):
             self._take_up(index)
 
-    def _take_up(self, index: int) -> Shard | None:
+    def _take_up(self, index: int, pause_ms: int = 0) -> Shard | None:
         """None where the log cannot be read, which the broker has told of: it is tried again when
         someone asks for one of its groups."""
         try:
@@ -99,6 +122,7 @@ class Coordinator:
         except Refused:
             return None
         shard = self.shards[index] = Shard(self, leader)
+        shard.pause_ms = pause_ms
         if leader.log.start_offset == leader.log.end_offset:
             shard.is_loaded = True
         else:
@@ -112,7 +136,29 @@ class Coordinator:
             log.warning("%s-%d does not hold all of its groups: loading them", OFFSETS, index)
             del self.shards[index]
             shard.give_up()
-            self._take_up(index)
+            self._take_up(index, self._pause_ms(shard))
+
+    def _pause_ms(self, before: Shard) -> int:
+        """So that groups that fail as soon as they are loaded do not take all of our time."""
+        held_ms = self.clock.monotonic_ms() - before.loaded_ms
+        if before.is_loaded and held_ms >= HELD_MS:
+            return PAUSE_MS_MIN
+        return min(max(2 * before.pause_ms, PAUSE_MS_MIN), PAUSE_MS_MAX)
+
+    # -- groups that fail
+
+    def failed(self, group: str) -> None:
+        self._failures[group] += 1
+        if self.is_set_aside(group):
+            log.error("group %.300s fails again and again: it is set aside", group)
+
+    def set_aside(self, group: str) -> None:
+        """Its shard goes on without it, until the broker is started again."""
+        log.exception("group %.300s cannot be taken up: it is set aside", group)
+        self._failures[group] = FAILURES_MAX
+
+    def is_set_aside(self, group: str) -> bool:
+        return self._failures[group] >= FAILURES_MAX
 
     # -- what no request asks for
 
@@ -144,18 +190,22 @@ class Coordinator:
     def for_each(self, decide: Callable[[Turn, Group], None]) -> Iterable[None]:
         """Something that concerns all groups, in slices of one each."""
         for shard, group in self.every_group():
-            if self._is_usable(shard) and shard.groups.get(group.name) is group:
+            is_there = shard.groups.get(group.name) is group and not self.is_set_aside(group.name)
+            if self._is_usable(shard) and is_there:
                 self._look_after(shard, group, decide)
                 yield
 
     def _look_after(
         self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]
     ) -> None:
-        """One that fails must not keep the others from their turn: its shard is loaded again."""
+        """One that fails must not keep the others from their turn: its shard is loaded again, and
+        the second time goes on without it."""
         try:
             shard.look_after(group, decide)
         except Exception:
             log.exception("group %.300s could not be looked after", group.name)
+        else:
+            self._failures.pop(group.name, None)
 
 
 def still_loading() -> Refused:

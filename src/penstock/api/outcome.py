@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from penstock.errors import Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.image import Image
 from penstock.replication.signals import Source
@@ -48,6 +49,8 @@ class Change(Generic[R]):
     decide: Callable[[Image], Commit[Any]]
     then: Callable[[Any], Outcome[R]]
     """Gets the commit's answer, or is called with the Refused that `decide` raised."""
+    otherwise: Callable[[Refused], Outcome[R]] | None = None
+    """Asked where the commit was not made, or nobody knows; without it all of the request fails."""
 
 
 Outcome: TypeAlias = "R | Later[R] | Resume[R] | Change[R] | NoAnswer"

@@ -8,7 +8,7 @@ is given up then, and loaded again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.api.outcome import Outcome
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-GROUPS_A_STEP = 1000
+GROUPS_A_STEP = 100
 
 
 class Shard:
@@ -40,23 +40,42 @@ class Shard:
         self.groups = Groups()
         self.is_loaded = False
         self.is_over = False
+        self.pause_ms = 0
+        """Before it is loaded: the longer, the more often that has been in vain."""
+        self.loaded_ms = 0.0
         self.end = leader.log.end_offset
         """Behind the last event that any of its groups is made of."""
         self._due: list[tuple[float, str]] = []
         self._parked: dict[Parked, None] = {}
 
     def load(self) -> Steps[None]:
-        """It may be that a former attempt has failed half way."""
+        """It may be that a former attempt has failed half way. No group is looked at before all
+        are there."""
         self.groups, self._due = Groups(), []
+        due: list[tuple[float, str]] = []
         yield from load(self.leader.log, self.groups.apply)
         for number, group in enumerate(self.groups, 1):
             group.end = self.end
-            turn = self._turn(None)
-            protocols.begin(turn, group)
-            self._arm(group, turn.wake_ms)
+            group.wake_ms = self._begin(group)
+            if group.wake_ms is not None:
+                due.append((group.wake_ms, group.name))
             if number % GROUPS_A_STEP == 0:
                 yield None
-        self.is_loaded = True
+        heapify(due)
+        self._due, self.is_loaded = due, True
+        self.loaded_ms = self._coordinator.clock.monotonic_ms()
+        if due:
+            self._coordinator.wake_by(due[0][0])
+
+    def _begin(self, group: Group) -> float | None:
+        """When it is to be looked at first."""
+        turn = self._turn(None)
+        try:
+            protocols.begin(turn, group)
+        except Exception:
+            self._coordinator.set_aside(group.name)
+            return None
+        return turn.wake_ms
 
     @property
     def is_true(self) -> bool:
@@ -89,6 +108,8 @@ class Shard:
             self._remove_if_forgotten(group)
             raise
         except Exception:
+            if turn.reply is None:
+                self._coordinator.failed(group.name)
             self._coordinator.load_again(self)  # a bug; who knows what it left half done
             raise
         if answer is None and isinstance(turn.reply, Parked):
@@ -173,5 +194,6 @@ class Shard:
             group = self.groups.get(name)
             if group is not None and group.wake_ms == due_ms:
                 group.wake_ms = None
-                return group
+                if not self._coordinator.is_set_aside(name):
+                    return group
         return None

@@ -18,6 +18,11 @@ from penstock.cli.options import (
     unset_option,
 )
 from penstock.cli.output import changes_text, emit_json, emit_table
+from penstock.coordination.group.classic.phases import Phase
+from penstock.coordination.group.consumer.phases import GroupState
+
+_STATES = list(dict.fromkeys(state.value for state in (*Phase, *GroupState)))
+_KINDS = ["classic", "consumer"]
 
 
 @click.group("group")
@@ -27,9 +32,19 @@ def command() -> None:
 
 @command.command("list")
 @click.option(
-    "--state", "states", multiple=True, help="Only groups in this state, such as Stable or Empty."
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(_STATES, case_sensitive=False),
+    help="Only groups in this state.",
 )
-@click.option("--type", "kinds", multiple=True, help="Only groups of this type: classic, consumer.")
+@click.option(
+    "--type",
+    "kinds",
+    multiple=True,
+    type=click.Choice(_KINDS, case_sensitive=False),
+    help="Only groups of this type.",
+)
 @json_option
 @cluster_options
 def list_all(

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 
 from penstock.errors import Malformed, Refused
-from penstock.log import compaction_plan, swapping
+from penstock.log import compaction_plan, notes, swapping
 from penstock.log.cleaning import KeyReader, LastWords, Sieve
 from penstock.log.compaction_plan import Dirt, Stretch
 from penstock.log.key_map import KeyMap
@@ -58,6 +58,7 @@ class Compaction:
         """Raises Overtaken or Uncleanable; what was replaced until then stays replaced."""
         log, end = self._log, self._dirt.cleanable.end
         self._following.file.append([])  # its name says how far what is compacted goes
+        yield from self._note()
         yield from self._read_keys()
         config, keys = log.config, self._keys
         sieve = Sieve(keys, LastWords(log.producers), self._now_ms, config)
@@ -68,6 +69,19 @@ class Compaction:
             if group.size:
                 yield from self._replace(group, sieve)
         log.cleaned_to = keys.end
+
+    def _note(self) -> Iterator[Wait]:
+        """For good, that the log may have gaps, whatever its policy is by the next start: they must
+        never look like lost records."""
+        log = self._log
+        if not log.is_compacted:
+            file = notes.write_compacted(log)
+            try:
+                yield Sync([file], [log.folder])
+            finally:
+                file.close()
+            self._check(self._dirt.cleanable)
+            log.is_compacted = True
 
     # Learning the keys
 

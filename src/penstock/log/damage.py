@@ -26,16 +26,27 @@ class Damage(NamedTuple):
 
 def check_damage(damage: Sequence[Damage], offset: int, before: int) -> int:
     """Refused within a damaged stretch; else how far a read from an offset may go."""
+    stretch = next_damage(damage, offset, before)
+    return before if stretch is None else stretch.first_offset
+
+
+def next_damage(damage: Sequence[Damage], offset: int, before: int) -> Damage | None:
+    """The first stretch between an offset and another; Refused where the offset lies in one."""
+    found = None
     for stretch in damage:
         if stretch.first_offset <= offset < stretch.end_offset:
-            raise Refused(
-                ErrorCode.KAFKA_STORAGE_ERROR,
-                f"offsets {stretch.first_offset} to {stretch.end_offset - 1} are damaged on disk "
-                f"(segment {stretch.segment_base}, byte {stretch.position})",
-            )
+            raise damaged(stretch)
         if offset < stretch.first_offset < before:
-            before = stretch.first_offset
-    return before
+            found, before = stretch, stretch.first_offset
+    return found
+
+
+def damaged(stretch: Damage) -> Refused:
+    return Refused(
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        f"offsets {stretch.first_offset} to {stretch.end_offset - 1} are damaged on disk "
+        f"(segment {stretch.segment_base}, byte {stretch.position})",
+    )
 
 
 def encode(damage: Sequence[Damage]) -> bytes:

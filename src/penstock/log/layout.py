@@ -14,13 +14,16 @@ LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
     ".txnindex",
     ".snapshot",
 )
-SEGMENT_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
+INDEX_SUFFIXES = (INDEX, TIME_INDEX, TXN_INDEX)
+SEGMENT_SUFFIXES = (LOG, *INDEX_SUFFIXES)
 DELETED, CLEANED, SWAP, TEMPORARY = ".deleted", ".cleaned", ".swap", ".tmp"
 TORN = ".torn"
 """Cut off by recovery as a whole, and kept for who misses it."""
 EPOCHS_FILE = "leader-epoch-checkpoint"
 PARTITION_FILE = "partition.metadata"
 DAMAGE_FILE = "penstock.damage"
+COMPACTED_FILE = "penstock.compacted"
+"""Its name is all there is to it: offsets without a record are not lost ones."""
 
 META_FILE = "meta.properties"
 RECOVERY_POINTS_FILE = "recovery-point-offset-checkpoint"

@@ -29,8 +29,8 @@ def load(log: PartitionLog) -> None:
     if log.active is not None:
         _begin_with(log, log.segments[0].base)
         log.damage = notes.read_damage(log)
-        prepare_active(log.active)
         mark_gaps(log)
+        prepare_active(log.active)
         if not _ends_as_expected(log, log.active):
             for _ in recovery.recover(log):
                 pass
@@ -55,6 +55,7 @@ def _begin_with(log: PartitionLog, base: int) -> None:
 def find_segments(log: PartitionLog) -> None:
     names = tidy(log.disk, log.folder)
     log.has_folder = bool(names)
+    log.is_compacted = layout.COMPACTED_FILE in names
     bases = [layout.parse_offset(name, layout.LOG) for name in names]
     log.segments = [Segment(log.disk, log.folder, base) for base in bases if base is not None]
     for segment in log.segments:
@@ -73,7 +74,7 @@ def prepare_active(segment: Segment) -> None:
 def mark_gaps(log: PartitionLog) -> None:
     for stretch in log.damage:
         segment = log.segments[log.segment_of(stretch.segment_base)]
-        segment.gaps = {**(segment.gaps or {}), stretch.position: stretch.end_position}
+        segment.note_gap(stretch.position, stretch.end_position)
 
 
 def _ends_as_expected(log: PartitionLog, active: Segment) -> bool:
@@ -117,28 +118,13 @@ def batches_between(
         begin = 0
         if segment.offsets is not None:
             begin = segment.offsets.position_before(start - segment.base)
-        for position, header in _headers(segment, begin):
+        file = segment.file
+        headers = scanning.headers_outside(file.read, begin, file.size, segment.gaps)
+        for position, header in headers:
             if header.base_offset >= end:
                 return
             if header.last_offset >= start:
                 yield segment, position, header
-
-
-def _headers(segment: Segment, position: int) -> Iterator[tuple[int, BatchHeader]]:
-    """All but those in stretches that are known to be damaged, and none after what is not known."""
-    gaps, size = segment.gaps or {}, segment.file.size
-    while position < size:
-        try:
-            for at, header in scanning.headers(segment.file.read, position, size):
-                if at in gaps:
-                    raise NotABatch(at)
-                yield at, header
-            return
-        except NotABatch as problem:
-            after = gaps.get(problem.position, 0)
-            if after <= problem.position:
-                return
-            position = after
 
 
 def feed(

@@ -244,7 +244,7 @@ class LogDir:
     def recover_all(self) -> Iterator[None]:
         """Recover every log that was asked for, in slices; nothing to do after a clean stop.
 
-        One that cannot be read keeps none of the others from being served.
+        One that cannot be read keeps none of the others from being served, whatever the reason.
         """
         for key in sorted(self._unrecovered):
             log = self.logs[key]
@@ -253,6 +253,9 @@ class LogDir:
                     yield from recovery.recover(log)
             except (OSError, Unusable) as problem:
                 self.unrecoverable[key] = str(problem)
+            except Exception as problem:
+                lines.exception("the recovery of %s failed", log.folder)
+                self.unrecoverable[key] = repr(problem)
             else:
                 self._unrecovered.discard(key)
             yield

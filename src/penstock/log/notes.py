@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.log import checkpoints, damage, layout, leader_epochs, producer_snapshot
+from penstock.world.ports import File
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
@@ -35,6 +36,13 @@ def write_damage(log: PartitionLog) -> None:
         log.disk.write_whole(f"{log.folder}/{layout.DAMAGE_FILE}", damage.encode(log.damage))
     else:
         log.disk.remove(f"{log.folder}/{layout.DAMAGE_FILE}")
+
+
+def write_compacted(log: PartitionLog) -> File:
+    """To be synced, with the folder, before the log has its first gap."""
+    file = log.disk.open(f"{log.folder}/{layout.COMPACTED_FILE}")
+    file.append([])
+    return file
 
 
 def read_damage(log: PartitionLog) -> list[damage.Damage]:

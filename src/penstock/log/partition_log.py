@@ -67,6 +67,7 @@ class PartitionLog:
         "has_folder",
         "high_watermark",
         "indexes",
+        "is_compacted",
         "is_deleted",
         "is_open",
         "is_torn",
@@ -74,6 +75,7 @@ class PartitionLog:
         "pending",
         "producers",
         "recovery_point",
+        "revision",
         "rolled",
         "segments",
         "start_offset",
@@ -106,6 +108,10 @@ class PartitionLog:
         """Up to where the last checkpoint says that the log is synced."""
         self.cleaned_to = 0
         """Up to where the log is compacted."""
+        self.is_compacted = False
+        """Some of it, once: noted beside it before anything was replaced."""
+        self.revision = 0
+        """Changes whenever batches that were there are gone, or in another file."""
         self.segments: list[Segment] = []
         self.active: Segment | None = None
         self.is_open = False
@@ -156,6 +162,8 @@ class PartitionLog:
                 known = self.producers.check(header)
                 if known is not None:
                     return self._repeated(known)
+        if self.is_torn:
+            self._mend()  # or refuse, before the batch is changed: it may be looked at again
         base = self.end_offset
         append_time_ms, timestamp = NO_APPEND_TIME, header.max_timestamp
         if self.config.message_timestamp_type == "LogAppendTime":
@@ -200,12 +208,23 @@ class PartitionLog:
                 ErrorCode.CORRUPT_MESSAGE,
                 f"a batch at {base} in a log that ends at {self.end_offset}",
             )
+        if self.is_torn:
+            self._mend()
+        if base > self.end_offset and self.active is not None and not self.is_compacted:
+            self._note_gaps()
         if self.synced_end == self.end_offset:
             self._dirty_since_ms = now_ms
         self._add(batch, header, base, header.max_timestamp, header.leader_epoch, now_ms)
         if header.producer_id >= 0:
             marker = marker_in(batch) if header.attributes & CONTROL else None
             self._note_producer(header, marker, base, header.max_timestamp, now_ms)
+
+    def _note_gaps(self) -> None:
+        """The leader's log has them; synced no later than the batch that comes after the first."""
+        self.write_out()
+        self.unsynced_files.append(notes.write_compacted(self))
+        self.note_folder(self.folder)
+        self.is_compacted = True
 
     def _add(
         self,
@@ -242,8 +261,6 @@ class PartitionLog:
         segment, config = self.active, self.config
         if segment is None:
             return self.roll(base)
-        if self.is_torn:
-            self._mend()
         if not segment.size and not segment.sealed and last - segment.base <= RELATIVE_OFFSET_MAX:
             return segment
         young = segment.first_timestamp < 0 or (
@@ -430,6 +447,7 @@ class PartitionLog:
     def lowered(self, offset: int) -> None:
         """The log ends lower now than it did: no sync that is under way counts any more."""
         self._generation += 1
+        self.revision += 1
         self.touched = True
         self.synced_end = min(self.synced_end, offset)
         self.cleaned_to = min(self.cleaned_to, offset)
@@ -449,7 +467,7 @@ class PartitionLog:
     @property
     def may_have_gaps(self) -> bool:
         """Whether compaction may have left offsets without a record; else they are lost records."""
-        return self.config.compacts or self.cleaned_to > 0
+        return self.is_compacted or self.config.compacts or self.cleaned_to > 0
 
     @property
     def latest_epoch(self) -> int:

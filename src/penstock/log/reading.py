@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.errors import ErrorCode, Refused
 from penstock.log import scanning
-from penstock.log.damage import check_damage
+from penstock.log.damage import damaged, next_damage
 from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch, Read
 from penstock.log.segment import Amiss, Segment
 from penstock.world.ports import Cold, FileRange
@@ -46,8 +46,9 @@ def read(
         raise out_of_range(log, offset)
     if log.pending:
         log.write_out()
-    if log.damage:
-        before = check_damage(log.damage, offset, before)
+    stretch = next_damage(log.damage, offset, before) if log.damage else None
+    if stretch is not None:
+        before = stretch.first_offset
     if offset >= before:
         return None
     segment, start = log.marks.get(offset) or locate(log, offset, cold_ok)
@@ -56,6 +57,8 @@ def read(
     if segment.base > offset and not log.may_have_gaps:
         raise Amiss(log.segments[log.segment_of(offset)])
     end, next_offset = _limit(log, segment, before, cold_ok)
+    if end <= start and stretch is not None:  # compaction has left nothing before it
+        raise damaged(stretch)
     if end - start > max_bytes:
         end, next_offset = _cut(log, segment, start, max_bytes, at_least_one, cold_ok)
     if end <= start:
@@ -146,11 +149,14 @@ def _cut_by_headers(
 ) -> tuple[int, int]:
     """The same where no index entry lies in the stretch."""
     end, next_offset = start, 0
-    for place in scanning.places(read_at, start, segment.size, LOOKUP_CHUNK_BYTES):
+    places = scanning.places(read_at, start, segment.size, LOOKUP_CHUNK_BYTES, segment.gaps)
+    for place in places:
         beyond = place.position + place.size
         if beyond > start + max_bytes and not (at_least_one and end == start):
             break
         end, next_offset = beyond, place.last_offset + 1
+        if end >= start + max_bytes:  # what comes next may be damaged, and is not needed
+            break
     if end > start:
         mark(log, next_offset, segment, end)
     return end, next_offset

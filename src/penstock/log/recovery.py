@@ -3,8 +3,9 @@
 Everything past the recovery point, and the segment that it lies in, is read and checked batch by
 batch. Bad bytes with nothing good after them are a torn tail, and are cut off. Bad bytes below the
 recovery point were promised; and so may those be that good batches follow, since syncs are noted a
-while after they were done. Both are kept and reported as damage. Indexes and producer state are
-made anew on the way. Interrupted at any point and begun again it comes to the same end.
+while after they were done. A last batch that is whole but for its offset was not torn either. All
+these are kept and reported as damage. Indexes and producer state are made anew on the way.
+Interrupted at any point and begun again it comes to the same end.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class Scan:
     def _segment(self, number: int) -> Generator[None, None, bool]:
         """Returns whether the log was cut off in this segment."""
         segment, following = self.log.segments[number], self._following(number)
-        window = Window(segment.file, following)
+        window = self._window(number)
         segment.begin()
         segment.size = segment.indexed_at = 0
         self.expected = max(self.expected, segment.base)
@@ -124,13 +125,17 @@ class Scan:
             if header is not None:
                 self._take(segment, header)
             elif not (yield from self._skip(segment, window)):
-                return (yield from self._end_early(number, window.size))
+                return (yield from self._end_early(number, window))
             self.count += 1
             if self.count % BATCHES_A_SLICE == 0 or (header and header.size > LARGE_BYTES):
                 yield
         if following is not None and self.expected < following and not self.log.may_have_gaps:
-            return (yield from self._end_early(number, window.size))
+            return (yield from self._end_early(number, window))
         return False
+
+    def _window(self, number: int) -> Window:
+        segment, gaps = self.log.segments[number], self.log.may_have_gaps
+        return Window(segment.file, segment.base, self._following(number), may_have_gaps=gaps)
 
     def _following(self, number: int) -> int | None:
         segments = self.log.segments
@@ -154,7 +159,7 @@ class Scan:
     def _skip(self, segment: Segment, window: Window) -> Generator[None, None, bool]:
         """Go on with the next good batch of the segment, if there is one."""
         position = segment.size
-        found = yield from window.next_good(position + 1, self.expected)
+        found = yield from window.next_good(position, self.expected)
         if found is None:
             return False
         segment.size = found[0]
@@ -162,21 +167,28 @@ class Scan:
         self._note_damage(segment, position, found[1])
         return True
 
-    def _end_early(self, number: int, size: int) -> Generator[None, None, bool]:
+    def _end_early(self, number: int, window: Window) -> Generator[None, None, bool]:
         """Nothing good is left in a segment. Returns whether the log ends there: not so if what is
-        missing was promised, or good batches come later."""
+        missing was promised, or is no torn batch, or good batches come later."""
         segment, following = self.log.segments[number], self._following(number)
-        is_promised = self.expected < self.log.recovery_point
-        if not is_promised and not (yield from self._goes_on_after(number)):
+        size, lost_end = window.size, self._lost_end(segment, window)
+        if self.expected >= lost_end and not (yield from self._goes_on_after(number)):
             self._cut(number, size)
             return True
         if following is not None and following <= self.expected:
             self._cut_file(segment, size)  # no offset is missing
             return False
         position, segment.size, segment.sealed = segment.size, size, True
-        end = self.log.recovery_point if following is None else following
+        end = lost_end if following is None else following
         self._note_damage(segment, position, end)
         return False
+
+    def _lost_end(self, segment: Segment, window: Window) -> int:
+        """Up to where there were records: promised ones, those of a batch that is whole but for its
+        offset, and those of batches that the search could not look at."""
+        whole = window.whole_batch(segment.size)
+        whole_end = 0 if whole is None else self.expected + whole.last_offset_delta + 1
+        return max(self.log.recovery_point, window.unseen_end, whole_end)
 
     def _goes_on_after(self, number: int) -> Generator[None, None, bool]:
         """Whether a later segment has a good batch. None is looked through for this twice."""
@@ -188,11 +200,11 @@ class Scan:
         return False
 
     def _has_good(self, number: int) -> Generator[None, None, bool]:
-        segment = self.log.segments[number]
-        window = Window(segment.file, self._following(number))
-        if window.good_batch(0, segment.base) is not None:
+        base, window = self.log.segments[number].base, self._window(number)
+        if window.good_batch(0, base) is not None:
             return True
-        return (yield from window.next_good(1, segment.base)) is not None
+        found = yield from window.next_good(0, base)
+        return found is not None or window.unseen_end > base
 
     def _cut(self, number: int, size: int) -> None:
         """The log ends in this segment. Later ones first, and from the end: what an interruption
@@ -221,5 +233,5 @@ class Scan:
     def _note_damage(self, segment: Segment, position: int, end_offset: int) -> None:
         log, after = self.log, segment.size
         log.damage.append(Damage(self.expected, end_offset, segment.base, position, after))
-        segment.gaps = {**(segment.gaps or {}), position: after}
+        segment.note_gap(position, after)
         self.expected = end_offset

@@ -94,7 +94,7 @@ def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
 def _note_damage(log: PartitionLog, segment: Segment, position: int, offset: int) -> Steps[None]:
     end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
     after, end_offset = segment.size, log.end_offset if end is None else end
-    found = yield from Window(segment.file, end).next_good(position + 1, offset)
+    found = yield from Window(segment.file, segment.base, end).next_good(position, offset)
     if found is not None and found[0] < after:
         after, end_offset = found
     elif end is None:
@@ -115,7 +115,8 @@ def _note_missing(log: PartitionLog, segment: Segment, offset: int) -> Steps[Non
 
 
 def _note(log: PartitionLog, segment: Segment, stretch: Damage) -> Steps[None]:
-    segment.gaps = {**(segment.gaps or {}), stretch.position: stretch.end_position}
+    segment.note_gap(stretch.position, stretch.end_position)
+    log.forget_marks()  # some may have come from what is known to be damaged now
     log.damage = sorted([*log.damage, stretch])
     lines.error("%s is damaged: %s; reads of it are refused", log.folder, stretch)
     yield partial(notes.write_damage, log)

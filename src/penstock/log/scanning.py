@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from struct import Struct
+from types import MappingProxyType
 from typing import NamedTuple
 
 from penstock.wire.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader, read_header
@@ -13,6 +14,11 @@ Read = Callable[[int, int], bytes]
 
 LOOKUP_CHUNK_BYTES = 8 * 1024
 SCAN_CHUNK_BYTES = 256 * 1024
+
+Gaps = Mapping[int, int]
+"""Damage that is known of: position -> where the next good batch begins. What lies in between may
+look like a batch all the same."""
+NO_GAPS: Gaps = MappingProxyType({})
 
 _GLANCE = Struct(">qi4xb6xi")
 _GLANCE_SIZE = _GLANCE.size
@@ -35,27 +41,33 @@ class NotABatch(Exception):
         self.position = position
 
 
-def find(read: Read, position: int, end: int, offset: int) -> Place | None:
+def find(read: Read, position: int, end: int, offset: int, gaps: Gaps = NO_GAPS) -> Place | None:
     """The first batch at or past a boundary whose last offset is not below the given one."""
-    for place in places(read, position, end, LOOKUP_CHUNK_BYTES):
+    for place in places(read, position, end, LOOKUP_CHUNK_BYTES, gaps):
         if place.last_offset >= offset:
             return place
     return None
 
 
-def place_at(read: Read, position: int, end: int) -> Place:
+def place_at(read: Read, position: int, end: int, gaps: Gaps = NO_GAPS) -> Place:
     """The one batch that begins at a boundary."""
     if 0 <= position < end:
-        return next(places(read, position, end, _GLANCE_SIZE))
+        return next(places(read, position, end, _GLANCE_SIZE, gaps))
     raise NotABatch(position)
 
 
 def places(
-    read: Read, position: int, end: int, chunk_bytes: int = SCAN_CHUNK_BYTES
+    read: Read,
+    position: int,
+    end: int,
+    chunk_bytes: int = SCAN_CHUNK_BYTES,
+    gaps: Gaps = NO_GAPS,
 ) -> Iterator[Place]:
     """All batches from a boundary to the end, as cheaply as they can be told apart."""
     chunk, origin, filled = b"", position, 0
     while position < end:
+        if position in gaps:
+            raise NotABatch(position)
         if position + _GLANCE_SIZE > origin + filled:
             chunk, origin = read(position, min(chunk_bytes, end - position)), position
             filled = len(chunk)
@@ -70,11 +82,17 @@ def places(
 
 
 def headers(
-    read: Read, position: int, end: int, chunk_bytes: int = SCAN_CHUNK_BYTES
+    read: Read,
+    position: int,
+    end: int,
+    chunk_bytes: int = SCAN_CHUNK_BYTES,
+    gaps: Gaps = NO_GAPS,
 ) -> Iterator[tuple[int, BatchHeader]]:
     """The same with whole headers: for rebuilding what is derived from them."""
     chunk, origin, filled = b"", position, 0
     while position < end:
+        if position in gaps:
+            raise NotABatch(position)
         if position + HEADER_SIZE > origin + filled:
             chunk, origin = read(position, min(chunk_bytes, end - position)), position
             filled = len(chunk)
@@ -86,3 +104,18 @@ def headers(
             raise NotABatch(position)
         yield position, header
         position += size
+
+
+def headers_outside(
+    read: Read, position: int, end: int, gaps: Gaps
+) -> Iterator[tuple[int, BatchHeader]]:
+    """All but those in stretches that are known to be damaged, and none after what is not known."""
+    while position < end:
+        try:
+            yield from headers(read, position, end, gaps=gaps)
+            return
+        except NotABatch as problem:
+            after = gaps.get(problem.position, 0)
+            if after <= problem.position:
+                return
+            position = after

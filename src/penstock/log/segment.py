@@ -8,6 +8,7 @@ or wrong is made again from the batches, which are the only truth.
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from itertools import islice
 
 from crc32c import crc32c
@@ -16,7 +17,15 @@ from penstock.config import TopicConfig
 from penstock.log import aborted_index, layout, scanning
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.offset_index import OffsetIndex
-from penstock.log.scanning import LOOKUP_CHUNK_BYTES, SCAN_CHUNK_BYTES, NotABatch, Place, Read
+from penstock.log.scanning import (
+    LOOKUP_CHUNK_BYTES,
+    NO_GAPS,
+    SCAN_CHUNK_BYTES,
+    Gaps,
+    NotABatch,
+    Place,
+    Read,
+)
 from penstock.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from penstock.log.time_index import TimeIndex
 from penstock.wire.batch import NO_TIMESTAMP, BatchHeader
@@ -80,8 +89,7 @@ class Segment:
         self.indexed_at = 0
         self.sealed = False
         """Nothing may be added after what is there."""
-        self.gaps: dict[int, int] | None = None
-        """Damage: position -> where the next good batch begins."""
+        self.gaps: Gaps = NO_GAPS
         self.first_timestamp = NO_TIMESTAMP
         """The first batch's, or when it was appended; says how old the segment is."""
         self.max_timestamp = NO_TIMESTAMP
@@ -117,6 +125,10 @@ class Segment:
             self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base)
             self.indexed_at = position
         self.size = position + size
+
+    def note_gap(self, position: int, end_position: int) -> None:
+        """A stretch is damaged: nobody is to look for batches in it any more."""
+        self.gaps = {**self.gaps, position: end_position}
 
     def is_full(self, index_bytes: int) -> bool:
         """Whether an index has no room left. The time index has the larger entries."""
@@ -157,7 +169,7 @@ class Segment:
         assert offsets is not None
         position = offsets.positions[entry]
         try:
-            place = scanning.place_at(self.reader(cold_ok), position, self.size)
+            place = scanning.place_at(self.reader(cold_ok), position, self.size, self.gaps)
         except NotABatch:
             raise Amiss(self) from None
         if place.last_offset != self.base + offsets.lasts[entry]:
@@ -165,11 +177,12 @@ class Segment:
         return place
 
     def _find_from(self, start: int, offset: int, cold_ok: bool) -> Place | None:
+        read = self.reader(cold_ok)
         while True:
             try:
-                return scanning.find(self.reader(cold_ok), start, self.size, offset)
+                return scanning.find(read, start, self.size, offset, self.gaps)
             except NotABatch as problem:
-                if self.gaps is None or problem.position not in self.gaps:
+                if problem.position not in self.gaps:
                     raise Amiss(self) from None
                 start = self.gaps[problem.position]
 
@@ -232,7 +245,7 @@ class Segment:
         assert self.offsets is not None
         start = self.offsets.positions[-1] if self.offsets else 0
         end = self.base
-        for place in scanning.places(self.file.read, start, self.size):
+        for place in scanning.places(self.file.read, start, self.size, gaps=self.gaps):
             end = place.last_offset + 1
         return end
 
@@ -284,8 +297,14 @@ class Segment:
 
     def _write_index(self, kind: str, data: bytes) -> None:
         file = self.disk.open(self.path(kind))
-        file.truncate(0)
-        file.append([data])
+        try:
+            file.truncate(0)
+            file.append([data])
+        except OSError:
+            file.close()
+            with suppress(OSError):  # none at all is made again; half of one may be believed
+                self.disk.remove(file.path)
+            raise
         self.unsynced_indexes.append(file)
 
     def forget_indexes(self) -> None:
@@ -299,6 +318,7 @@ class Segment:
         self.file.truncate(size)
         self.size = size
         self.cuts += 1
+        self.gaps = {start: end for start, end in self.gaps.items() if start < size}
         self.written_back = min(self.written_back, size)
         self.offsets.truncate(size)
         self.times.truncate(end_offset - self.base)
@@ -316,7 +336,7 @@ class Segment:
             self.max_timestamp = self.times.timestamps[-1]
             self.max_timestamp_offset = self.base + self.times.offsets[-1]
             start = self.offsets.position_before(self.times.offsets[-1])
-        for _, header in scanning.headers(self.file.read, start, self.size):
+        for _, header in scanning.headers_outside(self.file.read, start, self.size, self.gaps):
             if header.newest_timestamp > self.max_timestamp:
                 self.max_timestamp = header.newest_timestamp
                 self.max_timestamp_offset = header.last_offset
@@ -374,7 +394,7 @@ class Draft:
         source, began = self._source, self.made.size
         read = source.reader(cold_ok)
         try:
-            headers = scanning.headers(read, began, source.size, chunk_bytes)
+            headers = scanning.headers(read, began, source.size, chunk_bytes, source.gaps)
             for position, header in islice(headers, most):
                 self._take(position, header)
         except Cold as cold:
@@ -382,7 +402,7 @@ class Draft:
                 ahead = min(max(cold.length, WARM_BYTES), source.size - cold.position)
                 raise Cold(cold.file, cold.position, ahead) from None
         except NotABatch as problem:
-            if source.gaps is None or problem.position not in source.gaps:
+            if problem.position not in source.gaps:
                 raise
             self.made.indexed_at = problem.position - LONG_AGO
             self.made.size = source.gaps[problem.position]

@@ -14,6 +14,7 @@ makes one segment of it and its neighbours.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
     paths: list[str] = []
     for segment in old.segments:
         paths += _set_aside(segment)
-    target.rename("")
+    _put_in_place(target)
     for segment in old.segments:
         log.indexes.drop(segment)
         for file in segment.unsynced_indexes:
@@ -68,6 +69,7 @@ def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
     first = log.segments.index(old.segments[0])
     log.segments[first : first + len(old.segments)] = [target]
     log.rolled = [segment for segment in log.rolled if segment not in old.segments]
+    log.revision += 1
     log.forget_marks()
     log.indexes.remember(target)
     log.note_folder(log.folder)
@@ -105,6 +107,16 @@ def _set_aside(segment: Segment) -> list[str]:
         return segment.rename(suffix)
     except OSError:
         segment.suffix = suffix  # some of its files have it: `take_back` gives them their names
+        raise
+
+
+def _put_in_place(target: Segment) -> None:
+    try:
+        target.rename("")
+    except OSError:
+        for kind in layout.INDEX_SUFFIXES:  # or they would be taken for the old segment's
+            with suppress(OSError):
+                target.disk.remove(target.prefix + kind)
         raise
 
 

@@ -180,7 +180,9 @@ def _headers_from(
     """From the batch that holds an offset to the first that is wanted, or as many as a step may."""
     log.write_out()
     position = _position_of(log, segment, at, cold_ok)
-    headers = scanning.headers(segment.reader(cold_ok), position, segment.size, LOOKUP_CHUNK_BYTES)
+    headers = scanning.headers(
+        segment.reader(cold_ok), position, segment.size, LOOKUP_CHUNK_BYTES, segment.gaps
+    )
     found: list[tuple[int, BatchHeader]] = []
     try:
         for start, header in islice(headers, SLICE_HEADERS):

@@ -66,7 +66,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
         return
     if log.is_torn:
         mend(log)
-    offset = max(offset, log.segments[0].base)
+    offset = _before_damage(log, max(offset, log.segments[0].base))
     log.lowered(offset)  # first, or a crash in here would look like lost data
     swapping.take_back(log, offset)
     keep = log.segment_of(offset) + 1
@@ -78,12 +78,29 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.indexes.load(active)
     log.indexes.drop(active)
     loading.aborted_in(log, active)
-    place = active.find_now(offset, log.indexes)
-    if place is not None:
-        active.truncate(place.position, place.base_offset)
+    boundary = _boundary(log, active, offset)
+    if boundary is not None:
+        active.truncate(*boundary)
     log.note_folder(log.folder)
     _ends_at(log, active.next_offset() if active.size else active.base)
     log.damage = [stretch for stretch in log.damage if stretch.first_offset < log.end_offset]
+
+
+def _before_damage(log: PartitionLog, offset: int) -> int:
+    """No log ends in, or with, what is damaged: a follower had better fetch that again."""
+    for stretch in reversed(log.damage):
+        if stretch.first_offset <= offset <= stretch.end_offset:
+            offset = stretch.first_offset
+    return offset
+
+
+def _boundary(log: PartitionLog, segment: Segment, offset: int) -> tuple[int, int] | None:
+    """Where in a segment to cut, and the first offset that is gone; None if none of it goes."""
+    for stretch in log.damage:
+        if stretch.first_offset == offset and stretch.segment_base == segment.base:
+            return stretch.position, offset
+    place = segment.find_now(offset, log.indexes)
+    return None if place is None else (place.position, place.base_offset)
 
 
 def _ends_at(log: PartitionLog, offset: int) -> None:

@@ -22,6 +22,7 @@ from penstock.metadata.config_values import (
     topic_setting,
 )
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import check_internal_configs
 from penstock.metadata.records import (
     ConfigRecord,
     TopicRecord,
@@ -101,6 +102,7 @@ def _set_topic_configs(
     image: Image, name: str, configs: dict[str, str], nonce: bytes
 ) -> Commit[TopicRecord]:
     topic = existing_topic(image, name)
+    check_internal_configs(image, topic, configs)
     record = msgspec.structs.replace(topic.record, configs=configs)
     if record == topic.record:
         return Commit(answer=record)

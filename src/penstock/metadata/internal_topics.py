@@ -1,15 +1,24 @@
-"""Topics that brokers keep for themselves: clients read them, and leave the rest to us."""
+"""Topics that brokers keep for themselves: clients read them, and leave the rest to us.
+
+Their settings may be changed, but for what the brokers rely on.
+"""
 
 from __future__ import annotations
 
-from penstock.config import BrokerConfig
+from collections.abc import Mapping
+
+from penstock.config import TOPIC_SETTINGS, BrokerConfig
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata import topic_settings
 from penstock.metadata.changes import Commit, create_topic
+from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.records import TopicRecord
 
 OFFSETS = "__consumer_offsets"
 INTERNAL = frozenset({OFFSETS})
+MESSAGE_BYTES_MIN = 1 << 20
+"""What a group of many members takes."""
 
 
 def create_offsets_topic(
@@ -41,5 +50,39 @@ def create_offsets_topic(
 def refuse_internal(topic: str) -> None:
     if topic in INTERNAL:
         raise Refused(
-            ErrorCode.INVALID_TOPIC, f"{topic} is an internal topic: only brokers may change it"
+            ErrorCode.INVALID_TOPIC,
+            f"{topic} is an internal topic: clients can read it and change its settings, no more",
         )
+
+
+def check_internal_configs(image: Image, topic: Topic, configs: Mapping[str, str]) -> None:
+    """Refuse settings of its own with which an internal topic would not keep what it is for.
+
+    What it has from its brokers' defaults is the operator's own choice. Only compaction is needed
+    whoever says otherwise: without it what was committed is deleted some day.
+    """
+    if topic.name not in INTERNAL:
+        return
+    replicas = topic.record.replication_factor
+    config = topic_settings.effective(configs, image.config_layers(), replicas)
+    own = {name: getattr(config, TOPIC_SETTINGS[name].attribute) for name in configs}
+    if config.cleanup_policy != ("compact",):
+        raise _needs(topic, "cleanup.policy", "is compact: old offsets would be deleted")
+    if not own.get("flush.on.acks.all", True):
+        raise _needs(topic, "flush.on.acks.all", "is true: commits would be lost in a power cut")
+    if own.get("max.message.bytes", MESSAGE_BYTES_MIN) < MESSAGE_BYTES_MIN:
+        raise _needs(
+            topic, "max.message.bytes", f"is at least {MESSAGE_BYTES_MIN}: groups would not fit"
+        )
+    if own.get("min.insync.replicas", 1) > replicas:
+        raise _needs(
+            topic,
+            "min.insync.replicas",
+            f"is at most {replicas}, its replication factor: nothing could be committed",
+        )
+
+
+def _needs(topic: Topic, setting: str, why: str) -> Refused:
+    return Refused(
+        ErrorCode.INVALID_CONFIG, f"{topic.name} is an internal topic, and its {setting} {why}"
+    )

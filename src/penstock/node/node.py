@@ -271,8 +271,10 @@ class Node:
             await self.syncer.drain()
             await self.world.disk.sync_all(*self.log_dir.close_logs())
             self.log_dir.finish(member.epoch if member else -1)
-        except OSError as problem:
+        except Exception as problem:
             self.log_dir.abandon()
+            if not isinstance(problem, OSError):
+                raise
             raise Unusable(
                 f"the stop was not clean, because the disk failed ({problem}); the next start "
                 "looks through the logs"

@@ -71,6 +71,7 @@ class Coordinating:
         task.add_done_callback(self._loads.discard)
 
     async def _load(self, shard: Shard) -> None:
+        await asyncio.sleep(shard.pause_ms / 1000)
         began_ms = self._clock.monotonic_ms()
         name = f"{shard.leader.topic}-{shard.leader.index}"
         while not shard.is_over:

@@ -20,7 +20,7 @@ from penstock.api.call import Call, Unanswerable
 from penstock.api.dispatch import read_call
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
-from penstock.errors import Malformed
+from penstock.errors import Malformed, Refused
 from penstock.server.intake import Ended, Intake
 from penstock.server.outbox import Outbox
 from penstock.server.waits import Promise, Slot, Waiting
@@ -310,12 +310,21 @@ class Session:
                     work: Awaitable[Any] = outcome.work()
                     outcome = outcome.then(await work)
                 else:
-                    outcome = outcome.then(await self._door.change(outcome.decide))
+                    outcome = await self._changed(outcome)
         except OSError:
             raise
         except Exception as error:
             return call.failure(error)
         return outcome
+
+    async def _changed(self, change: Change[Any]) -> Any:
+        try:
+            answer = await self._door.change(change.decide)
+        except Refused as refused:
+            if change.otherwise is None:
+                raise
+            return change.otherwise(refused)
+        return change.then(answer)
 
     # -- sending
 

@@ -54,6 +54,8 @@ class Upkeep:
         self._tasks: list[asyncio.Task[None]] = []
         self._removals: set[asyncio.Task[None]] = set()
         self._writing: asyncio.Future[None] | None = None
+        self._told_free = -1
+        """What was free when writes were last said to be tried again; -1 once they are refused."""
         self.loop_lag_ms_max = 0.0
         """The longest that anything ready has had to wait for its turn, as far as was noticed."""
 
@@ -112,13 +114,20 @@ class Upkeep:
         """Without the reserve there is none for records, or they would fill what it has left."""
         config = self._broker.config
         free = self._disk.free_bytes(config.data_dir)
-        is_full = free < config.disk_free_min_bytes + self._reserve.needed_bytes
+        is_full = free < max(config.disk_free_min_bytes + self._reserve.needed_bytes, 1)
+        if is_full:
+            self._told_free = -1
         if is_full != self._broker.disk_is_full:
             self._broker.disk_is_full = is_full
-            if is_full:
-                log.error("the disk has %d bytes left: writes are refused", free)
-            else:
-                log.warning("the disk has %d bytes left: writes are tried again", free)
+            self._tell_room(is_full, free)
+
+    def _tell_room(self, is_full: bool, free: int) -> None:
+        """Writes that are tried again may fail again, every time, until more becomes free."""
+        if is_full:
+            log.error("the disk has %d bytes left: writes are refused", free)
+        elif free > self._told_free:
+            log.warning("the disk has %d bytes left: writes are tried again", free)
+            self._told_free = free
 
     async def keep_room(self) -> None:
         """Also before the first records come, which may be more than there is room for."""

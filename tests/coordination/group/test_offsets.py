@@ -4,18 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.coordination.group.classic.stage import NAME, NOW_MS, Stage
 
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.offsets import MINUTE_MS, Committed, every, forget, write_commit
+from penstock.coordination.group.offsets import (
+    MINUTE_MS,
+    STRAYS_A_TURN,
+    Committed,
+    every,
+    forget,
+    write_commit,
+)
 from penstock.coordination.turn import Turn
+from penstock.metadata.records import TopicRecord, encode, topic_key
+from penstock.metadata.store import Entry
+from penstock.metadata.store import Event as StoreEvent
+from penstock.wire.primitives import NULL_UUID
 
 RETENTION_MS = 60 * MINUTE_MS
+FORMER_ID, TOPIC_ID = b"f" * 16, b"t" * 16
 
 
 def a_stage() -> Stage:
-    return Stage(offsets_retention_minutes=60)
+    stage = Stage(offsets_retention_minutes=60)
+    for name in ("orders", "other"):
+        set_topic(stage, TOPIC_ID, name)
+    return stage
+
+
+def set_topic(stage: Stage, topic_id: bytes | None, name: str = "orders") -> None:
+    """The topic of that name is this one from now on, or none."""
+    key, revision = topic_key(name), stage.image.revision + 1
+    entry = None
+    if topic_id is not None:
+        record = TopicRecord(name, topic_id, 9, 1, NOW_MS)
+        entry = Entry(key, encode(record), revision)
+    stage.image.apply([StoreEvent(key, entry, revision)], revision)
 
 
 def commit(stage: Stage, partition: int = 0, *, topic: str = "orders", **fields: Any) -> None:
@@ -46,15 +72,15 @@ def test_the_last_commit_of_a_partition_counts() -> None:
 
 def test_all_of_a_commit_is_stored() -> None:
     stage = a_stage()
-    committed = Committed(5, 3, "note", NOW_MS)
+    committed = Committed(5, 3, "note", NOW_MS, topic_id=TOPIC_ID)
     stage.run(lambda turn, group: write_commit(turn, group.name, "orders", 2, committed))
     stage.reload()
     assert stage.group.offsets == {"orders": {2: committed}}
 
 
-def test_a_commit_that_says_when_it_ends_keeps_that_and_not_its_epoch() -> None:
+def test_a_commit_that_says_when_it_ends_keeps_that_and_not_its_epoch_nor_its_topic() -> None:
     stage = a_stage()
-    committed = Committed(5, 3, "note", NOW_MS, NOW_MS + 9)
+    committed = Committed(5, 3, "note", NOW_MS, NOW_MS + 9, TOPIC_ID)
     stage.run(lambda turn, group: write_commit(turn, group.name, "orders", 2, committed))
     stage.reload()
     assert stage.group.offsets["orders"][2] == Committed(5, -1, "note", NOW_MS, NOW_MS + 9)
@@ -161,3 +187,79 @@ def test_names_of_topics_are_kept_once() -> None:
         stage._write(turn.events[0])
     (one,), (two,) = (stage.groups.get_or_add(name).offsets for name in ("a", "b"))
     assert one is two
+
+
+def test_ids_of_topics_are_kept_once() -> None:
+    stage = a_stage()
+    for partition in range(2):
+        commit(stage, partition, topic_id=bytes(bytearray(TOPIC_ID)))
+    stage.reload()
+    one, two = stage.group.offsets["orders"].values()
+    assert one.topic_id == TOPIC_ID
+    assert one.topic_id is two.topic_id
+
+
+# -- topics that went while nobody looked after the group
+
+
+@pytest.mark.parametrize("now", [TOPIC_ID, None], ids=["made anew", "gone"])
+@pytest.mark.parametrize("has_members", [True, False])
+def test_offsets_of_a_topic_that_went_before_the_group_was_loaded_go(
+    now: bytes | None, has_members: bool
+) -> None:
+    stage = a_stage()
+    if has_members:
+        stage.settle()
+    set_topic(stage, FORMER_ID)
+    commit(stage, 0, topic_id=FORMER_ID)
+    commit(stage, topic="other", topic_id=TOPIC_ID)
+    set_topic(stage, now)
+    stage.reload()
+    stage.wait(0)
+    assert offsets(stage).keys() == {("other", 0)}
+    stage.reload()
+    assert offsets(stage).keys() == {("other", 0)}, "it is written that they went"
+
+
+def test_a_group_of_nothing_but_such_offsets_goes_with_them() -> None:
+    stage = a_stage()
+    commit(stage, 0, topic_id=FORMER_ID)
+    stage.reload()
+    stage.wait(0)
+    assert stage.groups.get(NAME) is None
+
+
+def test_an_offset_that_does_not_say_its_topic_is_believed() -> None:
+    stage = a_stage()
+    commit(stage, 0, topic_id=NULL_UUID)
+    stage.reload()
+    stage.wait(0)
+    assert offsets(stage).keys() == {("orders", 0)}
+
+
+def test_a_group_whose_offsets_are_all_of_topics_that_are_there_is_not_looked_at() -> None:
+    stage = a_stage()
+    commit(stage, 0, topic_id=TOPIC_ID)
+    stage.reload()
+    assert stage.group.wake_ms is None
+
+
+def test_many_offsets_of_a_deleted_topic_go_some_at_a_time() -> None:
+    stage = a_stage()
+    for partition in range(2 * STRAYS_A_TURN + 1):
+        commit(stage, partition, topic_id=FORMER_ID)
+    stage.reload()
+    stage.run(protocols.expire)
+    assert len(stage.written) == STRAYS_A_TURN
+    stage.wait(0)
+    assert not offsets(stage)
+
+
+def test_of_a_topic_made_anew_in_the_same_moment_the_right_offsets_stay() -> None:
+    stage = a_stage()
+    commit(stage, 0, topic_id=FORMER_ID)
+    commit(stage, 1, topic_id=TOPIC_ID)
+    deleted = {"orders": stage.turn().now_ms}
+    stage.run(lambda turn, group: protocols.topics_deleted(turn, group, deleted))
+    stage.wait(0)
+    assert offsets(stage).keys() == {("orders", 1)}

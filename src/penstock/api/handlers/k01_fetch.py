@@ -61,6 +61,8 @@ class Gathered:
     answers: list[tuple[Key, PartitionData]] = field(default_factory=list)
     leaders: list[Leader] = field(default_factory=list)
     """One for each answer, where none was refused."""
+    revisions: list[int] = field(default_factory=list)
+    """Of each leader's log as it was looked at."""
 
 
 @dataclass(slots=True)
@@ -115,6 +117,7 @@ class Fetch:
             found.answers.append((key, data))
             if leader is not None:
                 found.leaders.append(leader)
+                found.revisions.append(leader.log.revision)
         return found
 
     def gather_news(self) -> Gathered:
@@ -126,8 +129,11 @@ class Fetch:
             if (
                 leader.high_watermark != data.high_watermark
                 or leader.log.start_offset != data.log_start_offset
+                or leader.log.revision != found.revisions[number]
                 or leader.deleted
             ):
+                found.must_answer |= leader.deleted  # another of its name would not wake us
+                found.revisions[number] = leader.log.revision
                 found.size -= len(data.records or b"")
                 wanted = self.fetching.partitions[number][1]
                 found.answers[number] = key, self.look_at(key, wanted, found)[0]

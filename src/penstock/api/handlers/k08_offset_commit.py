@@ -8,6 +8,8 @@ than once the last mention counts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
@@ -48,11 +50,24 @@ def offset_commit(
             turn, group, request.member_id, request.group_instance_id, generation
         )
         by_id = call.version >= TOPIC_IDS_SINCE
+        topics = _once_each(request.topics)
         return OffsetCommitResponse(
-            topics=[_commit(turn, group, request, topic, by_id) for topic in request.topics]
+            topics=[_commit(turn, group, request, topic, by_id) for topic in topics]
         )
 
     return shard.decide(request.group_id, decide)
+
+
+def _once_each(asked: Iterable[OffsetCommitRequestTopic]) -> list[OffsetCommitRequestTopic]:
+    """The last mention of each partition, however many entries of its topic there are."""
+    topics: dict[tuple[str, bytes], dict[int, OffsetCommitRequestPartition]] = {}
+    for each in asked:
+        partitions = topics.setdefault((each.name, each.topic_id), {})
+        partitions.update((part.partition_index, part) for part in each.partitions)
+    return [
+        OffsetCommitRequestTopic(name, topic_id, list(partitions.values()))
+        for (name, topic_id), partitions in topics.items()
+    ]
 
 
 def _commit(
@@ -69,7 +84,7 @@ def _commit(
     if request.retention_time_ms >= 0:
         expire_ms = min(turn.now_ms + request.retention_time_ms, TIME_MS_MAX)
     answer = OffsetCommitResponseTopic(asked.name, asked.topic_id)
-    for part in {each.partition_index: each for each in asked.partitions}.values():
+    for part in asked.partitions:
         code = unknown if topic is None else _check(turn, topic, part)
         answer.partitions.append(OffsetCommitResponsePartition(part.partition_index, code))
         if topic is not None and not code:
@@ -79,6 +94,7 @@ def _commit(
                 part.committed_metadata or "",
                 turn.now_ms,
                 expire_ms,
+                topic.id,
             )
             write_commit(turn, group.name, topic.name, part.partition_index, committed)
     return answer

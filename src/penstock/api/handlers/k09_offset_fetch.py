@@ -3,7 +3,7 @@
 Version 2 can ask for all of a group's offsets, with null for the topics; 5 brought leader epochs, 7
 `require_stable`, which changes nothing as long as there are no transactions, 8 several groups in
 one request, 9 the member who asks (KIP-848), 10 topic ids. A partition that was never committed has
-the offset -1.
+the offset -1, also if one was in a deleted topic of the same name.
 
 From version 8 on there are tagged fields of our own: who asks `with_lag` is told how far the group
 is behind in each partition, in messages and in time.
@@ -11,17 +11,20 @@ is behind in each partition, in messages and in time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.lag import UNKNOWN, Lag, Place, lags
 from penstock.api.outcome import Outcome, Resume
 from penstock.api.replies import Rest, once_committed
+from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.offsets import Committed
+from penstock.coordination.group.offsets import Committed, is_of
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.metadata.image import Image
 from penstock.wire.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -41,105 +44,147 @@ TOPIC_IDS_SINCE = 10
 NOWHERE = Committed(-1)
 
 
+class Topic(NamedTuple):
+    """Where a group was in a topic when it was asked. The answer takes longer than that."""
+
+    name: str
+    topic_id: bytes
+    places: Sequence[tuple[int, Committed]]
+    error_code: int = ErrorCode.NONE
+
+
+class Found(NamedTuple):
+    group: str
+    topics: Sequence[Topic] = ()
+    error_code: int = ErrorCode.NONE
+
+
 def offset_fetch(
     broker: Broker, request: OffsetFetchRequest, call: Call
 ) -> Outcome[OffsetFetchResponse]:
     rests: list[Rest] = []
     by_id = call.version >= TOPIC_IDS_SINCE
+
+    def then(answer: OffsetFetchResponse) -> Outcome[OffsetFetchResponse]:
+        return once_committed(rests, answer)
+
     if call.version < MANY_GROUPS_SINCE:
         alone = _once_each([_alone(request)])[0]
         found_alone = _fetch(broker, alone, by_id, rests)
         if call.version < ERROR_OF_ALL_SINCE and found_alone.error_code:
-            found_alone.topics = _refused(alone, found_alone.error_code)
-        return once_committed(rests, _of_one(found_alone))
-    found = [_fetch(broker, each, by_id, rests) for each in _once_each(request.groups)]
-    answer = OffsetFetchResponse(groups=found)
+            found_alone = _refused(alone, found_alone.error_code)
+        return in_slices(broker, _answer_of_one(call.version, found_alone), then)
+    found = (_fetch(broker, each, by_id, rests) for each in _once_each(request.groups))
     if not request.with_lag:
-        return once_committed(rests, answer)
-    places = (place for place, _ in _places(answer))
-    return Resume(
-        lambda: broker.in_steps(lags(broker, places, call.now_ms)),
-        lambda behind: once_committed(rests, _with_lag(answer, behind)),
-    )
+        return in_slices(broker, _answer(call.version, found, {}), then)
+    steps = _answer_with_lag(broker, call, found)
+    return Resume(lambda: broker.in_steps(steps), then)
 
 
-def _fetch(
-    broker: Broker, asked: OffsetFetchRequestGroup, by_id: bool, rests: list[Rest]
-) -> OffsetFetchResponseGroup:
-    answer = OffsetFetchResponseGroup(asked.group_id)
+def _fetch(broker: Broker, asked: OffsetFetchRequestGroup, by_id: bool, rests: list[Rest]) -> Found:
     try:
         shard = broker.groups.shard(asked.group_id)
         group = shard.groups.get(asked.group_id)
         rests.append(shard.rest(group))
         if group is not None:
             protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
-        answer.topics = _offsets(broker.image, group or Group(asked.group_id), asked, by_id)
     except Refused as refused:
-        answer.error_code = refused.code
-    return answer
+        return Found(asked.group_id, error_code=refused.code)
+    group = group or Group(asked.group_id)
+    if asked.topics is None:
+        return Found(asked.group_id, _everything(broker.image, group))
+    topics = [_of_topic(broker.image, group, topic, by_id) for topic in asked.topics]
+    return Found(asked.group_id, topics)
 
 
-def _offsets(
-    image: Image, group: Group, asked: OffsetFetchRequestGroup, by_id: bool
-) -> list[OffsetFetchResponseTopics]:
-    if asked.topics is not None:
-        return [_of_topic(image, group, topic, by_id) for topic in asked.topics]
-    return [
-        OffsetFetchResponseTopics(name, _id(image, name), _of(partitions.items()))
-        for name, partitions in group.offsets.items()
-        if not by_id or image.topic(name) is not None
-    ]
+def _everything(image: Image, group: Group) -> list[Topic]:
+    found = []
+    for name, partitions in group.offsets.items():
+        topic = image.topic(name)
+        places = [each for each in partitions.items() if is_of(topic, each[1])]
+        if topic is not None and places:
+            found.append(Topic(name, topic.id, places))
+    return found
 
 
-def _of_topic(
-    image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id: bool
-) -> OffsetFetchResponseTopics:
-    answer = OffsetFetchResponseTopics(asked.name, asked.topic_id)
-    if by_id:
-        topic = image.topic_by_id(asked.topic_id)
-        if topic is None:
-            answer.partitions = [
-                OffsetFetchResponsePartitions(index, -1, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-                for index in asked.partition_indexes
-            ]
-            return answer
-        answer.name = topic.name
-    committed = group.offsets.get(answer.name, {})
-    answer.partitions = _of(
-        (index, committed.get(index, NOWHERE)) for index in asked.partition_indexes
-    )
-    return answer
+def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id: bool) -> Topic:
+    topic = image.topic_by_id(asked.topic_id) if by_id else image.topic(asked.name)
+    name = topic.name if topic is not None else asked.name
+    committed = group.offsets.get(name, {}) if topic is not None else {}
+    found = ((index, committed.get(index, NOWHERE)) for index in asked.partition_indexes)
+    places = [(index, each if is_of(topic, each) else NOWHERE) for index, each in found]
+    is_unknown = by_id and topic is None
+    code = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE
+    return Topic(name, asked.topic_id, places, code)
 
 
-def _of(offsets: Iterable[tuple[int, Committed]]) -> list[OffsetFetchResponsePartitions]:
-    return [
-        OffsetFetchResponsePartitions(index, each.offset, each.leader_epoch, each.metadata)
-        for index, each in offsets
-    ]
+# -- writing it down
 
 
-def _places(
-    answer: OffsetFetchResponse,
-) -> Iterator[tuple[Place, OffsetFetchResponsePartitions]]:
-    """Where the groups are, and which part of the answer says so."""
-    for group in answer.groups:
+def _answer(
+    version: int, found: Iterable[Found], behind: Mapping[Place, Lag]
+) -> Steps[OffsetFetchResponse]:
+    groups: Any = Writing(version)
+    for each in found:
+        topics: Any = Writing(version, inside=groups)
+        for topic in each.topics:
+            parts = yield from written(version, _parts(topic, behind), inside=topics)
+            yield from topics.add_all(
+                [OffsetFetchResponseTopics(topic.name, topic.topic_id, parts)]
+            )
+        answer = OffsetFetchResponseGroup(each.group, topics, each.error_code)
+        yield from groups.add_all([answer])
+    return OffsetFetchResponse(groups=groups)
+
+
+def _parts(topic: Topic, behind: Mapping[Place, Lag]) -> Iterator[OffsetFetchResponsePartitions]:
+    for index, at in topic.places:
+        part = OffsetFetchResponsePartitions(
+            index, at.offset, at.leader_epoch, at.metadata, topic.error_code
+        )
+        if behind:
+            messages, waiting_ms = behind.get(Place(topic.name, index, at.offset), UNKNOWN)
+            part.lag = -1 if messages is None else messages
+            part.lag_ms = -1 if waiting_ms is None else waiting_ms
+        yield part
+
+
+def _answer_with_lag(
+    broker: Broker, call: Call, found: Iterable[Found]
+) -> Steps[OffsetFetchResponse]:
+    groups = []
+    for each in found:
+        groups.append(each)
+        if len(groups) % SLICE_HEAVY == 0:
+            yield None
+    behind = yield from lags(broker, _places(groups), call.now_ms)
+    return (yield from _answer(call.version, groups, behind))
+
+
+def _places(found: Iterable[Found]) -> Iterator[Place]:
+    for group in found:
         for topic in group.topics:
-            for part in topic.partitions:
-                if part.committed_offset >= 0:
-                    yield Place(topic.name, part.partition_index, part.committed_offset), part
+            for index, at in topic.places:
+                if at.offset >= 0:
+                    yield Place(topic.name, index, at.offset)
 
 
-def _with_lag(answer: OffsetFetchResponse, behind: dict[Place, Lag]) -> OffsetFetchResponse:
-    for place, part in _places(answer):
-        messages, waiting_ms = behind.get(place, UNKNOWN)
-        part.lag = -1 if messages is None else messages
-        part.lag_ms = -1 if waiting_ms is None else waiting_ms
-    return answer
+def _answer_of_one(version: int, found: Found) -> Steps[OffsetFetchResponse]:
+    topics: Any = Writing(version)
+    for topic in found.topics:
+        parts = yield from written(version, _parts_of_old(topic), inside=topics)
+        yield from topics.add_all([OffsetFetchResponseTopic(topic.name, parts)])
+    return OffsetFetchResponse(topics=topics, error_code=found.error_code)
 
 
-def _id(image: Image, name: str) -> bytes:
-    topic = image.topic(name)
-    return topic.id if topic is not None else bytes(16)
+def _parts_of_old(topic: Topic) -> Iterator[OffsetFetchResponsePartition]:
+    for index, at in topic.places:
+        yield OffsetFetchResponsePartition(
+            index, at.offset, at.leader_epoch, at.metadata, topic.error_code
+        )
+
+
+# -- what is asked
 
 
 def _alone(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
@@ -177,40 +222,13 @@ def _topics_once(asked: list[OffsetFetchRequestTopics]) -> list[OffsetFetchReque
     return list(topics.values())
 
 
-def _refused(asked: OffsetFetchRequestGroup, code: int) -> list[OffsetFetchResponseTopics]:
+def _refused(asked: OffsetFetchRequestGroup, code: int) -> Found:
     """The oldest version has no other place for an error of the group."""
-    return [
-        OffsetFetchResponseTopics(
-            topic.name,
-            partitions=[
-                OffsetFetchResponsePartitions(index, -1, metadata="", error_code=code)
-                for index in topic.partition_indexes
-            ],
-        )
-        for topic in asked.topics or ()
+    topics = [
+        Topic(each.name, each.topic_id, [(at, NOWHERE) for at in each.partition_indexes], code)
+        for each in asked.topics or ()
     ]
-
-
-def _of_one(found: OffsetFetchResponseGroup) -> OffsetFetchResponse:
-    return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
-                topic.name,
-                [
-                    OffsetFetchResponsePartition(
-                        part.partition_index,
-                        part.committed_offset,
-                        part.committed_leader_epoch,
-                        part.metadata,
-                        part.error_code,
-                    )
-                    for part in topic.partitions
-                ],
-            )
-            for topic in found.topics
-        ],
-        error_code=found.error_code,
-    )
+    return Found(asked.group_id, topics, code)
 
 
 def offset_fetch_failed(

@@ -7,9 +7,12 @@ an error that clients do not try again: both are not supported yet.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Change, Outcome
+from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
 from penstock.metadata.records import BrokerRecord
@@ -30,19 +33,20 @@ UNSUPPORTED = {
 def find_coordinator(
     broker: Broker, request: FindCoordinatorRequest, call: Call
 ) -> Outcome[FindCoordinatorResponse]:
-    if request.key_type != GROUP:
-        problem = UNSUPPORTED.get(request.key_type, f"{request.key_type} is no coordinator's type")
-        raise Refused(ErrorCode.INVALID_REQUEST, problem)
+    kind = request.key_type
 
-    def answer(_: object) -> FindCoordinatorResponse:
+    def answer(_: object) -> Outcome[FindCoordinatorResponse]:
         if call.version < MANY_KEYS_SINCE:
-            found = _coordinator(broker, request.key)
+            found = _coordinator(broker, kind, request.key)
             return FindCoordinatorResponse(node_id=found.node_id, host=found.host, port=found.port)
-        return FindCoordinatorResponse(
-            coordinators=[_found(broker, key) for key in dict.fromkeys(request.coordinator_keys)]
+        keys = _once_each(request.coordinator_keys)
+        return in_slices(
+            broker,
+            written(call.version, (_found(broker, kind, key) for key in keys)),
+            lambda coordinators: FindCoordinatorResponse(coordinators=coordinators),
         )
 
-    if broker.image.topic(OFFSETS) is not None:
+    if kind != GROUP or broker.image.topic(OFFSETS) is not None:
         return answer(None)
     topic_id, now_ms = broker.chance.uuid(), call.now_ms
     return Change(
@@ -51,16 +55,28 @@ def find_coordinator(
     )
 
 
-def _found(broker: Broker, key: str) -> Coordinator:
+def _once_each(keys: Iterable[str]) -> Iterator[str]:
+    """As they are asked for: to look through them all takes too long in one go."""
+    seen = set()
+    for key in keys:
+        if key not in seen:
+            seen.add(key)
+            yield key
+
+
+def _found(broker: Broker, kind: int, key: str) -> Coordinator:
     try:
-        found = _coordinator(broker, key)
+        found = _coordinator(broker, kind, key)
     except Refused as refused:
         return Coordinator(key, -1, "", -1, refused.code, refused.message)
     return Coordinator(key, found.node_id, found.host, found.port)
 
 
-def _coordinator(broker: Broker, group: str) -> BrokerRecord:
-    _, partition = broker.groups.place(group)
+def _coordinator(broker: Broker, kind: int, key: str) -> BrokerRecord:
+    if kind != GROUP:
+        problem = UNSUPPORTED.get(kind, f"{kind} is no coordinator's type")
+        raise Refused(ErrorCode.INVALID_REQUEST, problem)
+    _, partition = broker.groups.place(key)
     member = broker.image.brokers.get(partition.leader)
     if member is None:
         raise Refused(
@@ -75,7 +91,8 @@ def find_coordinator_failed(
     if request.coordinator_keys:
         return FindCoordinatorResponse(
             coordinators=[
-                Coordinator(key, -1, "", -1, code, message) for key in request.coordinator_keys
+                Coordinator(key, -1, "", -1, code, message)
+                for key in dict.fromkeys(request.coordinator_keys)
             ]
         )
     return FindCoordinatorResponse(error_code=code, error_message=message, node_id=-1, port=-1)

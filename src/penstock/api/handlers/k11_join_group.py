@@ -11,6 +11,7 @@ import logging
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
 from penstock.coordination.group.classic.joining import Joiner, join
 from penstock.coordination.group.classic.state import Classic
@@ -63,9 +64,9 @@ def _check(broker: Broker, request: JoinGroupRequest) -> None:
         )
     names = [("a protocol's name", each.name) for each in request.protocols]
     names += [("protocol_type", request.protocol_type)]
-    names += [("group_instance_id", request.group_instance_id or "")]
     for what, name in names:
         check_length(what, name)
+    check_ids(request.member_id, request.group_instance_id)
     if len(request.protocols) > PROTOCOLS_MAX:
         raise Refused(
             ErrorCode.INVALID_REQUEST, f"a member proposes at most {PROTOCOLS_MAX} protocols"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.syncing import heartbeat as classic_heartbeat
@@ -18,6 +19,7 @@ from penstock.wire.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResp
 
 
 def heartbeat(broker: Broker, request: HeartbeatRequest, call: Call) -> Outcome[HeartbeatResponse]:
+    check_ids(request.member_id, request.group_instance_id)
     try:
         shard = broker.groups.shard(request.group_id)
     except Refused as refused:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
 from penstock.coordination.group.classic.leaving import leave
 from penstock.coordination.group.classic.state import Classic
@@ -28,6 +29,9 @@ MANY_SINCE = 3
 def leave_group(
     broker: Broker, request: LeaveGroupRequest, call: Call
 ) -> Outcome[LeaveGroupResponse]:
+    for each in request.members or [MemberIdentity(request.member_id)]:
+        check_ids(each.member_id, each.group_instance_id)
+
     def decide(turn: Turn, group: Group) -> LeaveGroupResponse:
         if call.version < MANY_SINCE:
             _leave(turn, group, MemberIdentity(request.member_id))

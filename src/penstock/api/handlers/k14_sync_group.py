@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.syncing import sync
@@ -17,6 +18,8 @@ from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupRes
 
 
 def sync_group(broker: Broker, request: SyncGroupRequest, call: Call) -> Outcome[SyncGroupResponse]:
+    check_ids(request.member_id, request.group_instance_id)
+
     def decide(turn: Turn, group: Group) -> SyncGroupResponse | None:
         if isinstance(group.body, Classic):
             return sync(turn, group, group.body, request)

@@ -1,6 +1,7 @@
 """OffsetDelete: a group forgets where it was in some partitions.
 
-Not those of a topic that its members are subscribed to: they would begin anew without notice.
+Not those of a topic that its members are subscribed to: they would begin anew without notice. A
+partition that is not there is told so, as Kafka does, rather than that all is well.
 """
 
 from __future__ import annotations
@@ -37,14 +38,25 @@ def offset_delete(
 
 
 def _delete(turn: Turn, group: Group, asked: OffsetDeleteRequestTopic) -> OffsetDeleteResponseTopic:
-    code = ErrorCode.NONE
-    if subscribes_to(group, asked.name):
-        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-    indexes = list(dict.fromkeys(part.partition_index for part in asked.partitions))
-    if not code:
-        for index in indexes:
-            if index in group.offsets.get(asked.name, ()):
-                forget(turn, group.name, asked.name, index)
+    is_read = subscribes_to(group, asked.name)
+    indexes = dict.fromkeys(part.partition_index for part in asked.partitions)
     return OffsetDeleteResponseTopic(
-        asked.name, [OffsetDeleteResponsePartition(index, code) for index in indexes]
+        asked.name,
+        [
+            OffsetDeleteResponsePartition(
+                index, _delete_one(turn, group, asked.name, index, is_read)
+            )
+            for index in indexes
+        ],
     )
+
+
+def _delete_one(turn: Turn, group: Group, topic: str, index: int, is_read: bool) -> ErrorCode:
+    known = turn.image.topic(topic)
+    if known is None or known.partition(index) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if is_read:
+        return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    if index in group.offsets.get(topic, ()):
+        forget(turn, group.name, topic, index)
+    return ErrorCode.NONE

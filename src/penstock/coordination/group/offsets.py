@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from penstock.coordination.turn import Turn
+from penstock.metadata.cluster import Topic
+from penstock.metadata.image import Image
+from penstock.wire.primitives import NULL_UUID
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 if TYPE_CHECKING:
@@ -15,8 +20,11 @@ if TYPE_CHECKING:
 
 MINUTE_MS = 60_000
 NEVER_MS = -1
-WITH_EXPIRY, WITH_EPOCH = 1, 3
+WITH_EXPIRY, WITH_TOPIC_ID = 1, 4
 """Versions of what is written: no one of them can say both."""
+STRAYS_A_TURN = 50
+"""Forgotten at once. Many groups are looked at one after the other, and each may have thousands."""
+TOPIC_IDS_SHARED = 10_000
 
 
 class Committed(Struct, frozen=True, gc=False):
@@ -26,6 +34,8 @@ class Committed(Struct, frozen=True, gc=False):
     commit_ms: int = 0
     expire_ms: int = NEVER_MS
     """When a client of old has asked for it to be forgotten."""
+    topic_id: bytes = NULL_UUID
+    """There may be another topic of the same name by now. Null where nobody has written it."""
 
 
 def write_commit(turn: Turn, group: str, topic: str, partition: int, committed: Committed) -> None:
@@ -35,8 +45,9 @@ def write_commit(turn: Turn, group: str, topic: str, partition: int, committed: 
         metadata=committed.metadata,
         commit_timestamp=committed.commit_ms,
         expire_timestamp=committed.expire_ms,
+        topic_id=committed.topic_id,
     )
-    version = WITH_EPOCH if committed.expire_ms == NEVER_MS else WITH_EXPIRY
+    version = WITH_TOPIC_ID if committed.expire_ms == NEVER_MS else WITH_EXPIRY
     turn.write(OffsetCommitKey(group, topic, partition), value, version)
 
 
@@ -44,11 +55,46 @@ def forget(turn: Turn, group: str, topic: str, partition: int) -> None:
     turn.write(OffsetCommitKey(group, topic, partition), None)
 
 
-def forget_topic(turn: Turn, group: Group, topic: str, until_ms: int | None = None) -> None:
-    """All of it, or what was committed until a moment."""
+def forget_topic(turn: Turn, group: Group, topic: str) -> None:
+    for partition in group.offsets.get(topic, ()):
+        forget(turn, group.name, topic, partition)
+
+
+def forget_unmarked(turn: Turn, group: Group, topic: str, until_ms: int) -> None:
+    """What was committed until a moment and does not say in which of the topics of that name."""
     for partition, committed in group.offsets.get(topic, {}).items():
-        if until_ms is None or committed.commit_ms <= until_ms:
+        if committed.topic_id == NULL_UUID and committed.commit_ms <= until_ms:
             forget(turn, group.name, topic, partition)
+
+
+def is_of(topic: Topic | None, committed: Committed) -> bool:
+    """Whether it was committed in this topic, and not in a deleted one of the same name."""
+    return topic is not None and committed.topic_id in (topic.id, NULL_UUID)
+
+
+def strays(image: Image, group: Group) -> Iterator[tuple[str, int]]:
+    """Topics and partitions of offsets whose topic is no more, whatever has its name now."""
+    for name, partitions in group.offsets.items():
+        topic = image.topic(name)
+        for partition, committed in partitions.items():
+            if not is_of(topic, committed):
+                yield name, partition
+
+
+def note_strays(turn: Turn, group: Group) -> None:
+    """If there are any, the group is looked at for that at once."""
+    if next(strays(turn.image, group), None) is not None:
+        group.has_strays = True
+        turn.wake_at(turn.time_ms)
+
+
+def forget_strays(turn: Turn, group: Group) -> None:
+    found = list(islice(strays(turn.image, group), STRAYS_A_TURN))
+    for topic, partition in found:
+        forget(turn, group.name, topic, partition)
+    group.has_strays = len(found) == STRAYS_A_TURN
+    if group.has_strays:
+        turn.wake_at(turn.time_ms)
 
 
 def forget_expired(turn: Turn, group: Group) -> int:
@@ -88,7 +134,14 @@ def apply_commit(groups: Groups, key: OffsetCommitKey, value: OffsetCommitValue 
         value.metadata,
         value.commit_timestamp,
         value.expire_timestamp,
+        _shared(value.topic_id),
     )
+
+
+@lru_cache(maxsize=TOPIC_IDS_SHARED)
+def _shared(topic_id: bytes) -> bytes:
+    """The same object for the same id: there are many more offsets than topics."""
+    return topic_id
 
 
 def _remove(groups: Groups, key: OffsetCommitKey) -> None:

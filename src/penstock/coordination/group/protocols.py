@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from penstock.coordination.group import offsets
 from penstock.coordination.group.classic import leaving as classic
 from penstock.coordination.group.classic import stored as classic_stored
+from penstock.coordination.group.classic.plans import fits_topics
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.subscriptions import (
     CONSUMER,
@@ -26,10 +27,14 @@ DEAD = "Dead"
 
 
 def begin(turn: Turn, group: Group) -> None:
-    """A coordinator has been loaded: members are given the time of a session to find it."""
+    """A coordinator has been loaded: members are given the time of a session to find it.
+
+    While there was none, nobody was told of topics that were deleted or have grown.
+    """
+    offsets.note_strays(turn, group)
     if isinstance(group.body, Classic):
         classic.begin_sessions(turn, group.body)
-        if group.body.members and group.body.leader is None:
+        if group.body.leader is None or not fits_topics(turn.image, group.body):
             classic.rebalance(turn, group, group.body)
         return
     if group.is_empty:  # since when is not written
@@ -38,7 +43,9 @@ def begin(turn: Turn, group: Group) -> None:
 
 
 def expire(turn: Turn, group: Group) -> None:
-    """What is due by now: sessions, rounds, revocations."""
+    """What is due by now: sessions, rounds, revocations, offsets of deleted topics."""
+    if group.has_strays:
+        offsets.forget_strays(turn, group)
     if isinstance(group.body, Classic):
         classic.expire(turn, group, group.body)
     else:
@@ -80,7 +87,8 @@ def write_end(turn: Turn, group: Group) -> None:
 def topics_deleted(turn: Turn, group: Group, deleted: Mapping[str, int]) -> None:
     """When each was: by now there may be another topic of the same name, and offsets in that."""
     for topic, until_ms in deleted.items():
-        offsets.forget_topic(turn, group, topic, until_ms)
+        offsets.forget_unmarked(turn, group, topic, until_ms)
+    offsets.note_strays(turn, group)
 
 
 def topics_changed(turn: Turn, group: Group, topics: Collection[str]) -> None:

@@ -57,6 +57,8 @@ class ClassicClient:
         self.instance_id = instance_id
         self.protocol = protocol
         self.protocol_type = protocol_type
+        self.protocols: list[str] = []
+        """If it proposes several."""
         self.id = ""
         self.generation = -1
         self.owned: Assignment = {}
@@ -76,6 +78,19 @@ class ClassicClient:
     def ask_to_join(self) -> JoinGroupResponse | None:
         if self.is_eager:
             self.owned = {}
+        answer = self._ask_to_join()
+        if answer is not None and answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.id = answer.member_id
+            return self._ask_to_join()
+        return answer
+
+    def ask_for_id(self) -> JoinGroupResponse:
+        answer = self._ask_to_join()
+        assert answer is not None
+        return answer
+
+    def _ask_to_join(self) -> JoinGroupResponse | None:
+        names = self.protocols or [self.protocol]
         request = JoinGroupRequest(
             NAME,
             10_000,
@@ -83,7 +98,7 @@ class ClassicClient:
             self.id,
             self.instance_id,
             self.protocol_type,
-            [JoinGroupRequestProtocol(self.protocol, self.subscription())],
+            [JoinGroupRequestProtocol(name, self.subscription()) for name in names],
         )
         joiner = Joiner("classic", HOST, can_be_told_its_id=True, can_skip_assignment=True)
 
@@ -92,11 +107,7 @@ class ClassicClient:
                 return joining.join(turn, group, group.body, request, joiner)
             return classic_members.join(turn, group, group.body, request, joiner)
 
-        answer = self.stage.run(decide, reply=("join", self))
-        if answer is not None and answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-            self.id = answer.member_id
-            return self.ask_to_join()
-        return answer
+        return self.stage.run(decide, reply=("join", self))
 
     def join(self) -> JoinGroupResponse:
         """Into a group where nobody has to wait for others."""

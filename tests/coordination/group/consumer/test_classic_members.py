@@ -236,3 +236,18 @@ def test_an_empty_group_takes_commits_of_anyone() -> None:
     stage.join("m1", "orders")
     stage.beat("m1", -1)
     stage.run(lambda turn, _: check_may_commit(turn, stage.body, "", None, -1))
+
+
+@pytest.mark.parametrize("is_reloaded", [True, False])
+def test_a_protocol_that_a_member_names_twice_counts_once(is_reloaded: bool) -> None:
+    stage = Stage()
+    stage.create("orders", 4)
+    stage.join("m1", "orders")
+    first = ClassicClient(stage, "orders")
+    first.protocols = ["x", "x", "y"]
+    first.join()
+    if is_reloaded:
+        stage.reload()
+    ClassicClient(stage, "orders", protocol="y").join()
+    stranger = ClassicClient(stage, "orders", protocol="x")
+    assert refusal(stranger.ask_to_join) == ErrorCode.INCONSISTENT_GROUP_PROTOCOL

@@ -196,6 +196,21 @@ def test_a_group_that_is_classic_again_is_loaded_as_such() -> None:
     assert body.phase is Phase.JOINING, "or nobody would get what the one that left had"
 
 
+def test_members_without_a_protocol_in_common_do_not_keep_a_group_from_becoming_classic() -> None:
+    """They may have been let in by an earlier release."""
+    stage = Stage()
+    stage.create("orders", 4)
+    native = Client(stage, "m1", "orders")
+    native.beat()
+    one = ClassicClient(stage, "orders", protocol="range")
+    one.join()
+    stage.body.classic_votes["sticky"] += 1
+    ClassicClient(stage, "orders", protocol="sticky").join()
+    native.leave()
+    assert classic_body(stage).phase is Phase.JOINING
+    assert classic_body(stage).protocol in ("range", "sticky")
+
+
 @pytest.mark.parametrize("policy", ["disabled", "upgrade"])
 def test_the_policy_can_forbid_a_downgrade(policy: str) -> None:
     stage = Stage()
@@ -240,6 +255,36 @@ def test_an_empty_group_of_the_new_protocol_can_be_joined_by_a_classic_member() 
     classic.sync({classic.id: plan(orders=[0])})
     stage.reload()
     assert classic_body(stage).members.keys() == {classic.id}
+
+
+def left_by_all(stage: Stage) -> None:
+    stage.create("orders", 4)
+    stage.join("m1", "orders")
+    stage.run(lambda turn, group: offsets.write_commit(turn, group.name, "orders", 0, Committed(7)))
+    stage.beat("m1", -1)
+
+
+def test_a_classic_member_that_asks_for_an_id_does_not_change_an_empty_group() -> None:
+    stage = Stage()
+    left_by_all(stage)
+    asked = ClassicClient(stage, "orders").ask_for_id()
+    assert asked.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert asked.member_id
+    assert not stage.written
+    assert stage.body.epoch
+
+
+def test_an_empty_group_that_becomes_classic_says_since_when_it_is_empty() -> None:
+    stage = Stage()
+    left_by_all(stage)
+    assert ClassicClient(stage, "orders").ask_to_join() is None
+    assert len(classic_body(stage).members) == 1
+    now_ms = stage.group.emptied_ms
+    stage.reload()
+    assert not classic_body(stage).members
+    assert stage.group.emptied_ms == now_ms > 0
+    stage.run(protocols.forget_old)
+    assert stage.group.offsets["orders"][0].offset == 7
 
 
 def test_a_refused_join_does_not_change_an_empty_group() -> None:

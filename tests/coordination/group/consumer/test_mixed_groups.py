@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from hypothesis import settings
@@ -11,8 +12,10 @@ from tests.coordination.group.consumer.classic_clients import ClassicClient, pla
 from tests.coordination.group.consumer.clients import Client
 from tests.coordination.group.consumer.stage import Stage
 
+from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer.embedded import by_id, plan_of, subscription_of
+from penstock.coordination.group.consumer.reconciling import together, without
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.errors import ErrorCode, Refused
 
@@ -21,9 +24,13 @@ LOST = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 class Worker(ClassicClient):
-    """Goes from one request to the next, as a real consumer does."""
+    """Goes from one request to the next, as a real consumer does. A cooperative one takes some
+    steps to give partitions up, which are its own meanwhile."""
 
     does = "join"
+    slowness = 0
+    steps_left = 0
+    kept: Assignment
 
     def step(self) -> None:
         try:
@@ -35,6 +42,8 @@ class Worker(ClassicClient):
                 self.take_synced(self.ask_to_sync(self.plans()))
             elif self.does == "work":
                 self.take_code(self.beat())
+            elif self.does == "give up":
+                self.give_up(self.beat())
         except Refused as refused:
             self.take_code(refused.code)
 
@@ -50,8 +59,22 @@ class Worker(ClassicClient):
             self.take_code(answer.error_code)
             if answer.error_code == ErrorCode.NONE:
                 plan = plan_of(answer.assignment)
-                self.owned = by_id(self.stage.image, plan.assigned_partitions)
-                self.does = "work"
+                self.take_plan(by_id(self.stage.image, plan.assigned_partitions))
+
+    def take_plan(self, assigned: Assignment) -> None:
+        if without(self.owned, assigned):
+            self.does, self.steps_left, self.kept = "give up", self.slowness, assigned
+            self.owned = together(self.owned, assigned)
+        else:
+            self.does, self.owned = "work", assigned
+
+    def give_up(self, code: ErrorCode) -> None:
+        """It goes on with that when it is told to join, and joins when it is done."""
+        self.steps_left -= 1
+        if code in LOST:
+            self.take_code(code)
+        elif self.steps_left < 0:
+            self.does, self.owned = "join", self.kept
 
     def take_code(self, code: ErrorCode) -> None:
         if code == ErrorCode.NONE:
@@ -64,7 +87,8 @@ class Worker(ClassicClient):
         self.does = "join"
 
     def plans(self) -> dict[str, bytes]:
-        """As the leader: everyone keeps what it has, and what nobody has goes round."""
+        """As the leader: everyone keeps its share of what it has, and what nobody has goes round.
+        What is to be given up is nobody's until it has been."""
         body = self.stage.group.body
         if not isinstance(body, Classic) or body.leader != self.id:
             return {}
@@ -77,21 +101,27 @@ class Worker(ClassicClient):
             )
             for member in body.members.values()
         }
-        for partition in range(topic.record.partitions):
-            if not any(partition in part for part in parts.values()):
-                min(parts.values(), key=len).add(partition)
+        taken = frozenset().union(*parts.values())
+        share = ceil(topic.record.partitions / len(parts))
+        parts = {member_id: set(sorted(part)[:share]) for member_id, part in parts.items()}
+        for partition in set(range(topic.record.partitions)) - taken:
+            min(parts.values(), key=len).add(partition)
         return {member_id: plan(orders=sorted(part)) for member_id, part in parts.items()}
 
 
 class Mixture(RuleBasedStateMachine):
-    @initialize()
-    def begin(self) -> None:
+    @initialize(has_eager=st.booleans(), workers=st.integers(0, 2))
+    def begin(self, has_eager: bool, workers: int) -> None:
+        self.has_eager = has_eager
         self.stage = Stage()
         self.stage.on_answer = self.answered
         self.topic = self.stage.create("orders", 5)
         self.natives: list[Client] = []
         self.workers: list[Worker] = []
         self.names = 0
+        for _ in range(workers):
+            self.a_classic_one_joins(is_eager=False, slowness=3)
+            self.time_passes(4)
 
     @staticmethod
     def answered(reply: Any, answer: Any) -> None:
@@ -110,10 +140,12 @@ class Mixture(RuleBasedStateMachine):
             self.natives.append(Client(self.stage, f"m{self.names}", "orders"))
             self.natives[-1].beat()
 
-    @rule(is_eager=st.booleans())
-    def a_classic_one_joins(self, is_eager: bool) -> None:
+    @rule(is_eager=st.booleans(), slowness=st.integers(0, 5))
+    def a_classic_one_joins(self, is_eager: bool, slowness: int) -> None:
         if self.size < 6:
+            is_eager = is_eager and self.has_eager
             self.workers.append(Worker(self.stage, "orders", is_eager=is_eager))
+            self.workers[-1].slowness = slowness
             self.workers[-1].step()
 
     @precondition(lambda self: self.natives)
@@ -125,6 +157,13 @@ class Mixture(RuleBasedStateMachine):
     @rule(number=PICK)
     def a_classic_one_goes_on(self, number: int) -> None:
         self.workers[number % len(self.workers)].step()
+
+    @precondition(lambda self: self.workers)
+    @rule(steps=st.integers(2, 8))
+    def the_classic_ones_go_on(self, steps: int) -> None:
+        for _ in range(steps):
+            for worker in self.workers:
+                worker.step()
 
     @precondition(lambda self: self.natives)
     @rule(number=PICK, is_killed=st.booleans())
@@ -186,4 +225,4 @@ class Mixture(RuleBasedStateMachine):
 
 
 TestMixture = Mixture.TestCase
-TestMixture.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestMixture.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

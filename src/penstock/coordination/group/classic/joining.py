@@ -103,6 +103,7 @@ class Join:
         refuse_sync(turn, member, ErrorCode.FENCED_INSTANCE_ID)
         known_by, wanted = member.id, what_it_wants(body, member)
         body.rename(member, new_member_id(turn, member.instance_id or ""))
+        member.before = b""
         self.update(member)
         member.client_id, member.client_host = self.joiner.client_id, self.joiner.client_host
         touch(turn, member)
@@ -128,6 +129,7 @@ class Join:
         body = self.body
         self.check_accepted(but_for=member.id)
         touch(self.turn, member)
+        member.before = b""
         if list(member.protocols.items()) == list(self.protocols.items()):
             if body.phase is Phase.SYNCING:
                 return joined(body, member)  # the answer was lost on its way

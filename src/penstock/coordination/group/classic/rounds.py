@@ -91,6 +91,8 @@ def _begin_generation(turn: Turn, body: Classic) -> None:
     body.sync_ends_ms = turn.time_ms + max(body.rebalance_timeout_ms, ROUND_MS_MIN)
     turn.wake_at(body.sync_ends_ms)
     for member in body.members.values():
+        if member.join is None:  # a static one that may come back
+            member.before = member.before or member.assignment
         member.assignment = b""
         reply = body.take_join(member)
         if reply is not None:

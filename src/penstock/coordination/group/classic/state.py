@@ -23,6 +23,9 @@ class Member:
     rebalance_timeout_ms: int
     protocols: Protocols
     assignment: bytes = b""
+    before: bytes = b""
+    """What it had in an earlier generation, if it has not joined again since: it may still have
+    that."""
     is_new: bool = True
     """Has not been part of a generation: while it waits to be, it cannot send heartbeats."""
     join: Reply = None
@@ -168,13 +171,15 @@ class Classic:
         return frozenset(name for name in proposed if self.votes[name] == len(self.members))
 
     def choose_protocol(self) -> str:
-        """Each member votes for the first of its protocols that all of them know."""
-        common = self.common_protocols()
+        """Each member votes for the first of its protocols that all of them know. Where there is
+        no such protocol, for its first: who cannot follow is refused when it joins again."""
+        candidates = self.common_protocols() or self.votes.keys()
         votes = Counter(
-            next(name for name in member.protocols if name in common)
+            name
             for member in self.members.values()
+            for name in [each for each in member.protocols if each in candidates][:1]
         )
-        return max(sorted(votes), key=lambda name: votes[name])
+        return max(sorted(votes), key=lambda name: votes[name], default="")
 
     def metadata(self, member: Member) -> bytes:
         """What the leader is to know of a member."""

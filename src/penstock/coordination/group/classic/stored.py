@@ -82,6 +82,8 @@ def apply_generation(
     if isinstance(body, Classic) and _is_of(body, value):
         for written in value.members:
             body.members[written.member_id].assignment = written.assignment
+    elif not isinstance(body, Classic) and body.successor is not None:
+        body = group.body = body.successor
     else:
         body = group.body = restored(value)
     body.is_saved = True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.coordination.group.classic import joining
 from penstock.coordination.group.classic.joining import Joiner
+from penstock.coordination.group.classic.state import Protocols
 from penstock.coordination.group.classic.subscriptions import CONSUMER
 from penstock.coordination.group.consumer.downgrading import as_classic, is_to_be_classic
 from penstock.coordination.group.consumer.draft import Draft
@@ -35,16 +36,13 @@ def join(
     if not body.members:
         return _join_as_first(turn, group, body, request, joiner)
     subscription = _check_protocols(body, request)
-    if not request.member_id and request.group_instance_id is None and joiner.can_be_told_its_id:
-        return JoinGroupResponse(
-            error_code=ErrorCode.MEMBER_ID_REQUIRED,
-            member_id=new_member_id(turn, joiner.client_id),
-        )
+    if _has_to_be_told_its_id(request, joiner):
+        return _told_its_id(turn, joiner)
     draft = Draft(turn, group.name, body)
     before = _member(draft, request, joiner)
     profile = profile_of_classic(
         subscription,
-        tuple((each.name, bytes(each.metadata)) for each in request.protocols),
+        _protocols(request),
         instance_id=request.group_instance_id,
         client_id=joiner.client_id,
         client_host=joiner.client_host,
@@ -66,10 +64,30 @@ def join(
 def _join_as_first(
     turn: Turn, group: Group, body: Consumer, request: JoinGroupRequest, joiner: Joiner
 ) -> JoinGroupResponse | None:
+    """The group stays what it is until a member has come, and not only asked for an id."""
+    if _has_to_be_told_its_id(request, joiner) and request.protocol_type and request.protocols:
+        return _told_its_id(turn, joiner)
     classic = as_classic(turn, group, body)
+    if request.member_id and request.group_instance_id is None:
+        classic.pending[request.member_id] = turn.time_ms  # it is taken to have it from us
     answer = joining.join(turn, group, classic, request, joiner)
     body.successor = classic
     return answer
+
+
+def _has_to_be_told_its_id(request: JoinGroupRequest, joiner: Joiner) -> bool:
+    is_named = request.member_id or request.group_instance_id is not None
+    return joiner.can_be_told_its_id and not is_named
+
+
+def _told_its_id(turn: Turn, joiner: Joiner) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id=new_member_id(turn, joiner.client_id)
+    )
+
+
+def _protocols(request: JoinGroupRequest) -> Protocols:
+    return {each.name: bytes(each.metadata) for each in request.protocols}
 
 
 def _check_protocols(body: Consumer, request: JoinGroupRequest) -> ConsumerProtocolSubscription:
@@ -85,7 +103,7 @@ def _check_protocols(body: Consumer, request: JoinGroupRequest) -> ConsumerProto
     try:
         if request.protocol_type != CONSUMER or not is_common:
             raise Malformed("its protocols are others than the group's")
-        return subscription_of({each.name: bytes(each.metadata) for each in request.protocols})
+        return subscription_of(_protocols(request))
     except Malformed as problem:
         raise Refused(
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.rounds import begin_round, touch
 from penstock.coordination.group.classic.state import Classic, Member
-from penstock.coordination.group.classic.stored import write_plan
+from penstock.coordination.group.classic.stored import write_empty, write_plan
 from penstock.coordination.group.classic.subscriptions import CONSUMER
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.embedded import plan_bytes
 from penstock.coordination.group.consumer.member import ConsumerMember
+from penstock.coordination.group.consumer.reconciling import together
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.consumer.stored import write_end
 from penstock.coordination.group.groups import Group
@@ -48,8 +49,10 @@ def downgrade(draft: Draft, group: Group) -> None:
 
 
 def _classic_member(turn: Turn, member: ConsumerMember) -> Member:
-    profile, classic = member.profile, member.profile.classic
+    """What it has yet to give up is in its part of the plan: nobody else is to have that."""
+    profile, classic, holding = member.profile, member.profile.classic, member.holding
     assert classic is not None
+    held = together(holding.assigned, holding.revoking)
     return Member(
         id=member.id,
         instance_id=profile.instance_id,
@@ -58,14 +61,16 @@ def _classic_member(turn: Turn, member: ConsumerMember) -> Member:
         session_timeout_ms=classic.session_timeout_ms,
         rebalance_timeout_ms=profile.rebalance_timeout_ms,
         protocols=dict(classic.protocols),
-        assignment=plan_bytes(turn.image, member.holding.assigned, classic.protocols),
+        assignment=plan_bytes(turn.image, held, classic.protocols),
         is_new=False,
     )
 
 
 def as_classic(turn: Turn, group: Group, body: Consumer) -> Classic:
-    """A group without members, to be joined by one of the classic protocol."""
+    """A group without members, to be joined by one of the classic protocol. Since when it has had
+    none is written, or its offsets might be taken for old ones."""
     classic = Classic()
     classic.generation = body.epoch
+    write_empty(turn, group.name, classic)
     write_end(turn, group)
     return classic

@@ -104,12 +104,10 @@ class Draft:
     def is_free_for(self, member_id: str, place: Place) -> bool:
         """Whether a member can be given a partition: no other has it, or has yet to give it up."""
         owner = self.body.owners.get(place)
-        if owner is None or owner == member_id:
+        if owner is None or (owner == member_id and place not in self.body.rivals):
             return True
-        if owner not in self.changed:
-            return False
-        changed = self.changed[owner]
-        return changed is None or not changed.holding.has(place)
+        others = map(self.member, self.body.holders(place) - {member_id})
+        return not any(other is not None and other.holding.has(place) for other in others)
 
     # -- what changes
 

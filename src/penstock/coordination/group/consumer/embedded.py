@@ -38,7 +38,7 @@ def plan_of(assignment: bytes) -> ConsumerProtocolAssignment:
 
 def profile_of_classic(
     subscription: ConsumerProtocolSubscription,
-    protocols: Protocols,
+    protocols: Mapping[str, bytes],
     *,
     instance_id: str | None,
     client_id: str,
@@ -53,7 +53,7 @@ def profile_of_classic(
         client_host=client_host,
         topics=tuple(sorted(set(subscription.topics))),
         rebalance_timeout_ms=rebalance_timeout_ms,
-        classic=ClassicPart(session_timeout_ms, protocols),
+        classic=ClassicPart(session_timeout_ms, tuple(protocols.items())),
     )
 
 

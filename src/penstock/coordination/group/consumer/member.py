@@ -19,11 +19,18 @@ Place = tuple[bytes, int]
 """A topic by its id, and a partition of it."""
 
 
+def places(assignment: Assignment) -> Iterator[Place]:
+    for topic, partitions in assignment.items():
+        for partition in partitions:
+            yield topic, partition
+
+
 class ClassicPart(Struct, frozen=True):
     """What is known beyond the rest of a member that speaks the classic protocol."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
+    """Best first; each name once, whatever the member has sent."""
 
 
 class Profile(Struct, frozen=True):
@@ -73,10 +80,8 @@ class Holding(Struct, frozen=True):
         )
 
     def places(self) -> Iterator[Place]:
-        for held in (self.assigned, self.revoking):
-            for topic, partitions in held.items():
-                for partition in partitions:
-                    yield topic, partition
+        yield from places(self.assigned)
+        yield from places(self.revoking)
 
 
 class ConsumerMember(Struct, frozen=True):

@@ -60,8 +60,8 @@ def profile_of(value: ProfileValue, intern: Callable[[str], str]) -> Profile:
 def _classic_part(value: ClassicMemberMetadata | None) -> ClassicPart | None:
     if value is None:
         return None
-    protocols = tuple((each.name, bytes(each.metadata)) for each in value.supported_protocols)
-    return ClassicPart(value.session_timeout_ms, protocols)
+    protocols = {each.name: bytes(each.metadata) for each in value.supported_protocols}
+    return ClassicPart(value.session_timeout_ms, tuple(protocols.items()))
 
 
 def profile_value(profile: Profile) -> ProfileValue:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from penstock.coordination.group.assignors import Assignment
-from penstock.coordination.group.consumer.member import ConsumerMember, Place, Profile
+from penstock.coordination.group.consumer.member import ConsumerMember, Holding, Place, Profile
 from penstock.coordination.group.consumer.phases import MemberState
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Consumer:
         "refresh_ms",
         "regex_users",
         "regexes",
+        "rivals",
         "searches",
         "sessions",
         "settled",
@@ -78,6 +79,8 @@ class Consumer:
         """Ids of static members by their instance ids."""
         self.owners: dict[Place, str] = {}
         """Who has a partition, or has yet to give it up."""
+        self.rivals: dict[Place, frozenset[str]] = {}
+        """Who else may have it: some have come from a classic group, whose plan gave it twice."""
         self.topic_users: Counter[str] = Counter()
         self.regex_users: Counter[str] = Counter()
         self.assignor_votes: Counter[str] = Counter()
@@ -151,18 +154,36 @@ class Consumer:
             for name, _ in profile.classic.protocols:
                 _add(self.classic_votes, name, step)
 
+    def holders(self, place: Place) -> frozenset[str]:
+        """All who have a partition, or may have it."""
+        owner = self.owners.get(place)
+        return frozenset() if owner is None else self.rivals.get(place, frozenset()) | {owner}
+
+    def claim(self, member_id: str, holding: Holding) -> None:
+        for place in holding.places():
+            if self.owners.setdefault(place, member_id) != member_id:
+                self.rivals[place] = self.rivals.get(place, frozenset()) | {member_id}
+
     def _hold(self, member: ConsumerMember) -> None:
-        for place in member.holding.places():
-            self.owners[place] = member.id
+        self.claim(member.id, member.holding)
         if member.holding.state is MemberState.STABLE:
             _add(self.settled, member.epoch, 1)
 
     def _release(self, member: ConsumerMember) -> None:
         for place in member.holding.places():
-            if self.owners.get(place) == member.id:
+            if place in self.rivals:
+                self._give_to_rival(place, member.id)
+            elif self.owners.get(place) == member.id:
                 del self.owners[place]
         if member.holding.state is MemberState.STABLE:
             _add(self.settled, member.epoch, -1)
+
+    def _give_to_rival(self, place: Place, member_id: str) -> None:
+        owner, *others = sorted(self.holders(place) - {member_id})
+        self.owners[place] = owner
+        self.rivals[place] = frozenset(others)
+        if not others:
+            del self.rivals[place]
 
 
 def _add(counts: Counter[K], key: K, step: int) -> None:

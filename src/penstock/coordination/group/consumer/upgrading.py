@@ -1,12 +1,15 @@
 """A group of the classic protocol becomes one of KIP-848 when the first member of that joins.
 
-Its classic members stay, with what they have: that is their target too, until the next one.
+Its classic members stay. What they are to have by their plan is their target too, until the next
+one; what they may have beside that they are to give up before anyone else gets it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import NamedTuple
+
 from penstock.coordination.group.assignors import Assignment
-from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.rounds import refuse_join, refuse_sync
 from penstock.coordination.group.classic.state import Classic, Member
 from penstock.coordination.group.classic.stored import write_end
@@ -18,7 +21,15 @@ from penstock.coordination.group.consumer.embedded import (
     profile_of_classic,
     subscription_of,
 )
-from penstock.coordination.group.consumer.member import ConsumerMember, Holding
+from penstock.coordination.group.consumer.member import (
+    ConsumerMember,
+    Holding,
+    Place,
+    Profile,
+    places,
+)
+from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.reconciling import together, without
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
@@ -61,52 +72,63 @@ def _refused(reason: str) -> Refused:
     )
 
 
+class Held(NamedTuple):
+    planned: Assignment
+    possible: Assignment
+    """All that it may have, the plan's part included."""
+
+    def holding(self, epoch: int, holders: Counter[Place]) -> Holding:
+        """It keeps what it is to have and nobody else may have: a plan may err, or be late."""
+        assigned = {
+            topic: own
+            for topic, partitions in self.planned.items()
+            if (own := frozenset(each for each in partitions if holders[topic, each] == 1))
+        }
+        revoking = without(self.possible, assigned)
+        state = MemberState.REVOKING if revoking else MemberState.STABLE
+        return Holding(epoch, epoch, state, assigned, revoking)
+
+
 def _convert(draft: Draft, body: Classic) -> None:
-    for member in body.members.values():
-        try:
-            profile = profile_of_classic(
-                subscription_of(member.protocols),
-                tuple(member.protocols.items()),
-                instance_id=member.instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                session_timeout_ms=member.session_timeout_ms,
-                rebalance_timeout_ms=member.rebalance_timeout_ms,
-            )
-            held = _held(draft.turn, body, member)
-        except Malformed as problem:
-            raise _refused(f"what they say cannot be read: {problem}") from None
-        assigned = _claim(draft, member.id, held)
-        holding = Holding(body.generation, body.generation, assigned=assigned)
-        draft.put(ConsumerMember(member.id, profile, holding))
-        draft.targets[member.id] = assigned
+    try:
+        profiles = {member.id: _profile(member) for member in body.members.values()}
+        held = {member.id: _held(draft.turn, body, member) for member in body.members.values()}
+    except Malformed as problem:
+        raise _refused(f"what they say cannot be read: {problem}") from None
+    holders: Counter[Place] = Counter()
+    for each in held.values():
+        holders.update(places(each.possible))
+    for member_id, profile in profiles.items():
+        holding = held[member_id].holding(body.generation, holders)
+        draft.put(ConsumerMember(member_id, profile, holding))
+        draft.targets[member_id] = holding.assigned
+        draft.body.claim(member_id, holding)
     draft.epoch = draft.target_epoch = body.generation
 
 
-def _claim(draft: Draft, member_id: str, held: Assignment) -> Assignment:
-    """What a member holds and nobody before it: a plan may have given a partition to two."""
-    owners = draft.body.owners
-    return {
-        topic: own
-        for topic, partitions in held.items()
-        if (
-            own := frozenset(
-                each
-                for each in partitions
-                if owners.setdefault((topic, each), member_id) == member_id
-            )
-        )
-    }
+def _profile(member: Member) -> Profile:
+    return profile_of_classic(
+        subscription_of(member.protocols),
+        member.protocols,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+    )
 
 
-def _held(turn: Turn, body: Classic, member: Member) -> Assignment:
-    """By the plan. While that is being made, what they have kept, if they do keep anything."""
-    if body.phase is Phase.SYNCING:
-        return by_id(turn.image, subscription_of(member.protocols).owned_partitions)
+def _held(turn: Turn, body: Classic, member: Member) -> Held:
+    """A member has what it said when it joined, or what it got since, or, while it takes its time
+    over that, both. Without a plan it is to keep what it has."""
     plan = plan_of(member.assignment)
     if plan.user_data and body.protocol not in SELF_CONTAINED:
         raise _refused("their assignor tells them more than which partitions are theirs")
-    return by_id(turn.image, plan.assigned_partitions)
+    planned = by_id(turn.image, plan.assigned_partitions)
+    owned = by_id(turn.image, subscription_of(member.protocols).owned_partitions)
+    before = by_id(turn.image, plan_of(member.before).assigned_partitions)
+    possible = together(together(planned, owned), before)
+    return Held(planned if member.assignment else possible, possible)
 
 
 def end_round(turn: Turn, body: Classic) -> None:

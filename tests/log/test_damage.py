@@ -1,0 +1,262 @@
+"""Stretches that are damaged: what is read around them, and what is taken for one."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from tests.log.compacting import compact
+from tests.log.making import (
+    NOW_MS,
+    TOPIC_ID,
+    a_batch,
+    a_folder,
+    all_values,
+    headers_at,
+    opened,
+    put,
+    settle,
+)
+from tests.log.timing import finished, newest, patient_headers, since
+
+from penstock.config import TopicConfig
+from penstock.errors import ErrorCode, Refused
+from penstock.log import recovery, window
+from penstock.log.partition_log import PartitionLog
+from penstock.log.reindexing import reindex
+from penstock.wire import batch as batches
+from penstock.wire.batch import Offset
+from penstock.world.real_disk import RealDisk
+
+FIRST = "00000000000000000000.log"
+SIZE = len(a_batch(b"a", b"b", b"c"))
+OFFSET_AT, LENGTH_AT, VALUE_AT = 1, 11, 70
+
+
+def flip(path: Path, position: int, bit: int = 0) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1 << bit
+    path.write_bytes(data)
+
+
+def ten(log: PartitionLog) -> None:
+    """Ten batches of three records each, a second apart."""
+    for number in range(10):
+        put(log, b"a", b"b", b"c", at_ms=NOW_MS + number * 1000)
+
+
+def stretches(log: PartitionLog) -> list[tuple[int, int]]:
+    return [(stretch.first_offset, stretch.end_offset) for stretch in log.damage]
+
+
+def is_refused(log: PartitionLog, offset: int) -> bool:
+    with pytest.raises(Refused) as refused:
+        log.read(offset, 1000, log.end_offset)
+    return refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+# Reading around it
+
+
+@pytest.mark.parametrize("byte", [OFFSET_AT, LENGTH_AT, VALUE_AT])
+def test_a_damaged_batch_that_still_looks_like_one_is_never_served(
+    log: PartitionLog, disk: RealDisk, folder: Path, byte: int
+) -> None:
+    ten(log)
+    flip(folder / FIRST, 5 * SIZE + byte, 7 if byte == LENGTH_AT else 0)
+    again = opened(disk, str(folder))
+    assert stretches(again) == [(15, 18)]
+    for offset in range(30):
+        again.forget_marks()
+        if 15 <= offset < 18:
+            assert is_refused(again, offset)
+            continue
+        for max_bytes in (1, SIZE, 1 << 20):
+            headers = patient_headers(again, offset, max_bytes)
+            assert headers[0].base_offset == offset // 3 * 3
+            assert 15 not in [header.base_offset for header in headers]
+    assert stretches(again) == [(15, 18)], "and the good ones are not taken for damaged"
+
+
+@pytest.mark.parametrize("byte", [OFFSET_AT, LENGTH_AT])
+def test_going_through_a_segment_passes_over_what_is_known_to_be_damaged(
+    log: PartitionLog, disk: RealDisk, folder: Path, byte: int
+) -> None:
+    ten(log)
+    flip(folder / FIRST, 5 * SIZE + byte)
+    again = opened(disk, str(folder))
+    finished(again, reindex(again, again.segments[0]))
+    assert stretches(again) == [(15, 18)]
+    assert patient_headers(again, 19)[0].base_offset == 18
+
+
+def test_times_are_not_taken_from_a_damaged_batch(
+    log: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    ten(log)
+    flip(folder / FIRST, 5 * SIZE + 36)  # its largest timestamp is larger yet
+    again = opened(disk, str(folder))
+    assert since(again, NOW_MS + 4001, 30) == (NOW_MS + 6000, 18, 0)
+    assert newest(again) == (NOW_MS + 9000, 27, 0)
+
+
+@pytest.mark.parametrize("offset", [15, 16, 18])
+def test_a_log_that_is_cut_at_damage_ends_before_it_and_grows_again(
+    log: PartitionLog, disk: RealDisk, folder: Path, offset: int
+) -> None:
+    ten(log)
+    flip(folder / FIRST, 5 * SIZE + VALUE_AT)
+    again = opened(disk, str(folder))
+    again.truncate_to(offset)
+    assert (again.end_offset, again.damage) == (15, [])
+    put(again, b"new", b"new", b"new")
+    assert [header.base_offset for header in headers_at(again, 0)] == [0, 3, 6, 9, 12, 15]
+
+
+def test_who_reads_where_nothing_is_left_before_damage_is_told(
+    disk: RealDisk, folder: Path
+) -> None:
+    config = TopicConfig(segment_bytes=500, cleanup_policy=("compact",))
+    log = PartitionLog(disk, str(folder), TOPIC_ID, config)
+    for _ in range(30):
+        put(log, b"x" * 50)
+    settle(log)
+    compact(log)
+    path = next(path for path in sorted(folder.glob("*.log")) if path.stat().st_size)
+    flip(path, VALUE_AT)
+    again = opened(disk, str(folder), config)
+    ((first, end),) = stretches(again)
+    assert first > 0
+    assert is_refused(again, 0)
+    assert is_refused(again, first)
+    assert headers_at(again, end)[0].base_offset == end
+
+
+# Batches within records
+
+
+@pytest.mark.parametrize("jump", [0, 1, 1000, 2**31 - 6, 2**31 - 5, 2**40])
+def test_a_batch_within_a_record_of_a_torn_batch_is_none_of_the_logs(
+    log: PartitionLog, disk: RealDisk, folder: Path, jump: int
+) -> None:
+    for _ in range(5):
+        put(log, b"v")
+    inner = a_batch(b"inner")
+    batches.stamp(inner, Offset(5 + jump), 0)
+    put(log, bytes(inner) + b"tail" * 50)
+    (folder / FIRST).write_bytes((folder / FIRST).read_bytes()[:-30])
+    again = opened(disk, str(folder), recovery_point=5)
+    assert (again.end_offset, again.damage) == (5, [])
+    assert [value for _, value in all_values(again)] == [b"v"] * 5
+
+
+def test_a_batch_within_a_record_of_a_damaged_batch_is_none_of_the_logs(
+    log: PartitionLog, disk: RealDisk, folder: Path
+) -> None:
+    inner = a_batch(b"inner")
+    batches.stamp(inner, Offset(1), 0)
+    put(log, bytes(inner) + b"tail" * 50, b"another")
+    end = log.segments[0].size
+    put(log, b"after")
+    flip(folder / FIRST, end - 3)
+    again = opened(disk, str(folder))
+    assert stretches(again) == [(0, 2)]
+    assert all_values(again, 2) == [(2, b"after")]
+
+
+@pytest.mark.parametrize("bit", range(31))
+def test_a_wrong_length_hides_no_batch(
+    log: PartitionLog, disk: RealDisk, folder: Path, bit: int
+) -> None:
+    ten(log)
+    flip(folder / FIRST, 2 * SIZE + LENGTH_AT - bit // 8, bit % 8)
+    again = opened(disk, str(folder))
+    assert stretches(again) == [(6, 9)]
+    assert len(all_values(again, 9)) == 21
+
+
+def test_a_log_whose_recovery_fails_keeps_no_other_from_being_served(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = a_folder(disk, tmp_path)
+    for topic in ("bad", "good"):
+        put(first.log_for(topic, 0, TOPIC_ID, TopicConfig()), b"a")
+    first.checkpoint()
+    first.abandon()
+    recover = recovery.recover
+
+    def failing(log: PartitionLog) -> object:
+        if "bad" in log.folder:
+            raise OverflowError("a bug")
+        return recover(log)
+
+    monkeypatch.setattr(recovery, "recover", failing)
+    again = a_folder(disk, tmp_path)
+    logs = [again.log_for(topic, 0, TOPIC_ID, TopicConfig()) for topic in ("bad", "good")]
+    for _ in again.recover_all():
+        pass
+    assert again.unrecoverable == {("bad", 0): "OverflowError('a bug')"}
+    assert all_values(logs[1]) == [(0, b"a")]
+    again.abandon()
+
+
+# A search that comes to its limit
+
+
+def fakes(count: int) -> bytes:
+    """What looks like the beginnings of large batches."""
+    return (struct.pack(">qiib", 40, 20_000, 0, 2) + bytes(44)) * count
+
+
+@pytest.mark.parametrize("has_following", [False, True])
+def test_what_could_not_be_looked_at_is_damage_and_not_torn(
+    disk: RealDisk, folder: Path, monkeypatch: pytest.MonkeyPatch, has_following: bool
+) -> None:
+    monkeypatch.setattr(window, "SEARCH_PASSES", 0)
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    put(log, b"first")
+    bad = log.segments[0].size
+    put(log, fakes(10))
+    for number in range(400):
+        put(log, b"acked%d" % number + b"x" * 30)
+    if has_following:
+        log.roll()
+        put(log, b"after")
+    settle(log)
+    size = (folder / FIRST).stat().st_size
+    flip(folder / FIRST, bad + 16)  # so that nobody knows how long it is
+    again = opened(disk, str(folder))
+    assert (folder / FIRST).stat().st_size == size
+    ((first, end),) = stretches(again)
+    assert first == 1
+    assert end == 402 if has_following else end >= 402, "no offset is used again"
+    assert put(again, b"next").base_offset == max(end, log.end_offset)
+    assert headers_at(again, end)[0].base_offset == end
+
+
+# Offsets, which no CRC covers
+
+
+@pytest.mark.parametrize("bit", range(64))
+def test_a_wrong_offset_of_the_last_batch_is_damage_and_moves_nothing(
+    log: PartitionLog, disk: RealDisk, folder: Path, bit: int
+) -> None:
+    ten(log)
+    flip(folder / FIRST, 9 * SIZE + 7 - bit // 8, bit % 8)
+    size = (folder / FIRST).stat().st_size
+    again = opened(disk, str(folder))
+    assert (stretches(again), again.end_offset) == ([(27, 30)], 30)
+    assert (folder / FIRST).stat().st_size == size
+    assert put(again, b"next").base_offset == 30
+
+
+def test_a_wrong_offset_that_a_compacted_log_could_have_is_believed(
+    disk: RealDisk, folder: Path
+) -> None:
+    config = TopicConfig(cleanup_policy=("compact",))
+    log = PartitionLog(disk, str(folder), TOPIC_ID, config)
+    ten(log)
+    flip(folder / FIRST, 9 * SIZE + 6)
+    again = opened(disk, str(folder), config)
+    assert (again.damage, again.end_offset) == ([], 27 + 256 + 3)

@@ -112,6 +112,7 @@ def _header_at(partition: PartitionLog, offset: int, cold_ok: bool) -> BatchHead
     segment, position = partition.marks.get(offset) or reading.locate(partition, offset, cold_ok)
     while position >= segment.size and segment is not partition.active:  # all compacted away
         segment, position = partition.segments[partition.segment_of(segment.base) + 1], 0
+    position = segment.gaps.get(position, position)  # what is damaged tells nothing
     headers = scanning.headers(segment.reader(cold_ok), position, segment.size, HEADER_SIZE)
     try:
         _, header = next(headers, (position, None))

@@ -226,7 +226,7 @@ def test_a_damaged_batch_is_refused_and_all_else_is_read(news: Desk) -> None:
     data[3 * size + 16] = 0x42  # the fourth batch, with records 9 to 11
     segment.write_bytes(data)
     min(folder.glob("*.index")).write_bytes(b"")
-    for offset, code in ((12, 0), (9, ErrorCode.KAFKA_STORAGE_ERROR), (8, 0)):
+    for offset, code in ((12, 0), (9, ErrorCode.CORRUPT_MESSAGE), (8, 0)):
         fine, damaged = fetch_both(desk, offset)
         assert (fine.error_code, damaged.error_code) == (0, code)
         assert fine.records

@@ -53,7 +53,7 @@ def stretches(log: PartitionLog) -> list[tuple[int, int]]:
 def is_refused(log: PartitionLog, offset: int) -> bool:
     with pytest.raises(Refused) as refused:
         log.read(offset, 1000, log.end_offset)
-    return refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    return refused.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
 # Reading around it

@@ -316,7 +316,7 @@ def test_a_bad_batch_below_the_recovery_point_is_kept_refused_and_reported(
     for offset in (2, 3):
         with pytest.raises(Refused) as refused:
             recovered.read(offset, 1000, 8)
-        assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
     put(recovered, b"e")
     assert [h.base_offset for h in headers_at(recovered, 4)] == [4, 6, 8]
 

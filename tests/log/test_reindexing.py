@@ -303,7 +303,7 @@ def assert_all_found_but(log: PartitionLog, bad: int) -> None:
         if offset == bad:
             with pytest.raises(Refused) as refused:
                 patient_headers(log, offset, 500)
-            assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
         else:
             assert patient_headers(log, offset, 500)[0].base_offset == offset
 
@@ -373,7 +373,7 @@ def is_refused(log: PartitionLog, offset: int) -> bool:
     log.forget_marks()
     with pytest.raises(Refused) as refused:
         patient_headers(log, offset)
-    return refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    return refused.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
 def lose(folder: Path, how: str) -> tuple[int, int]:

@@ -517,7 +517,7 @@ def test_a_byte_that_went_bad_on_disk_is_told_and_only_its_batch_is_lost(
     assert f"{topic}-0" in running.log
     with RawClient(running.port) as client:
         codes = [client.fetch(topic, offset).error_code for offset in range(9)]
-        assert codes == [0] * 4 + [ErrorCode.KAFKA_STORAGE_ERROR] + [0] * 4
+        assert codes == [0] * 4 + [ErrorCode.CORRUPT_MESSAGE] + [0] * 4
         first = client.fetch(topic, 0).records
         assert len(first or b"") == 4 * size
         assert client.produce(topic, a_batch(b"new")).base_offset == 9

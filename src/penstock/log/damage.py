@@ -42,8 +42,9 @@ def next_damage(damage: Sequence[Damage], offset: int, before: int) -> Damage | 
 
 
 def damaged(stretch: Damage) -> Refused:
+    """Trying again would not help, and this is the code that clients tell their users of."""
     return Refused(
-        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.CORRUPT_MESSAGE,
         f"offsets {stretch.first_offset} to {stretch.end_offset - 1} are damaged on disk "
         f"(segment {stretch.segment_base}, byte {stretch.position})",
     )

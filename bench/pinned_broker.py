@@ -19,7 +19,6 @@ from typing import Self
 from bench.raw_client import RawClient
 
 BROKER_CORE, LOAD_CORE = 0, 1
-TICKS = os.sysconf("SC_CLK_TCK")
 READY = re.compile(r"penstock ready: broker \d+ at (.+):(\d+)\n")
 
 
@@ -86,10 +85,13 @@ class PinnedBroker:
         return lambda: (time.perf_counter() - began, self.cpu_seconds() - cpu)
 
     def cpu_seconds(self) -> float:
-        """User and system time of all threads, to the kernel's tick."""
-        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
-        user, system = after_name.split()[11:13]
-        return (int(user) + int(system)) / TICKS
+        """User and system time of all threads."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+    def wait_until_deleted(self, topic: str) -> None:
+        while any(name.startswith(f"{topic}-") for name in os.listdir(f"{self._folder.name}/data")):
+            time.sleep(0.01)
 
     def resident_mb(self) -> float:
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]

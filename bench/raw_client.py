@@ -22,9 +22,10 @@ from penstock.wire.messages.k19_create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from penstock.wire.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from penstock.wire.records import Record
 
-PRODUCE_VERSION, FETCH_VERSION, CREATE_VERSION = 9, 11, 5
+PRODUCE_VERSION, FETCH_VERSION, CREATE_VERSION, DELETE_VERSION = 9, 11, 5, 5
 
 
 def join(parts: Sequence[object]) -> bytes:
@@ -96,6 +97,13 @@ class RawClient:
         _, answer = decode_response(message_types(19)[1], body, CREATE_VERSION)
         assert isinstance(answer, CreateTopicsResponse)
         assert answer.topics[0].error_code == 0, answer
+
+    def delete_topic(self, name: str) -> None:
+        request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
+        body = self.ask(join(encode_request(request, DELETE_VERSION, 1, "bench")))
+        _, answer = decode_response(message_types(20)[1], body, DELETE_VERSION)
+        assert isinstance(answer, DeleteTopicsResponse)
+        assert answer.responses[0].error_code == 0, answer
 
     def pipeline(self, frame: bytes, total: int, window: int, at_once: int) -> None:
         """Send a request so often, with at most `window` answers outstanding."""

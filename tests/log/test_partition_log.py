@@ -323,3 +323,26 @@ def test_a_changed_config_counts_from_the_next_append(log: PartitionLog) -> None
     log.config = replace(log.config, segment_bytes=1024)
     put(log, b"x" * 900)
     assert len(log.segments) == 2
+
+
+def test_room_is_taken_ahead_of_large_writes_alone_and_in_proportion(
+    log: PartitionLog, folder: Path, disk: RealDisk
+) -> None:
+    put(log, b"small")
+    assert log.active is not None
+    assert log.active.reserved == 0
+    for _ in range(5):
+        put(log, bytes(1 << 20))
+    blocks = Path(log.active.file.path).stat().st_blocks * 512
+    assert log.active.size < blocks <= log.active.size * 5 / 4 + 4096
+    settle(log)
+    log.close()
+    assert len(all_values(opened(disk, folder))) == 6
+
+
+def test_no_room_is_taken_beyond_a_segments_end(disk: RealDisk, folder: Path) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig(segment_bytes=(2 << 20) + 4096))
+    put(log, bytes(1 << 20))
+    put(log, bytes(1 << 20))
+    assert log.active is not None
+    assert log.active.reserved == (2 << 20) + 4096

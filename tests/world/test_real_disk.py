@@ -314,6 +314,29 @@ async def test_an_error_of_syncing_reaches_the_caller(
         await disk.sync_all(files, [])
 
 
+def test_room_is_found_beyond_the_end_and_given_back_with_what_is_cut_off(
+    disk: RealDisk, tmp_path: Path
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"x" * 4096])
+    file.reserve(1 << 20)
+    assert file.size == os.stat(file.path).st_size == 4096
+    assert os.stat(file.path).st_blocks * 512 >= 1 << 20
+    file.append([b"y" * 4096])
+    file.truncate(4096)
+    assert os.stat(file.path).st_blocks * 512 < 1 << 20
+    assert disk.read_whole(file.path) == b"x" * 4096
+
+
+def test_a_reservation_that_the_disk_refuses_is_left_to_the_write(
+    disk: RealDisk, tmp_path: Path
+) -> None:
+    file = disk.open(str(tmp_path / "a"))
+    file.reserve(1 << 62)
+    file.append([b"x"])
+    assert disk.read_whole(file.path) == b"x"
+
+
 async def test_writeback_begins_and_work_is_done_off_the_loop(
     disk: RealDisk, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ from penstock.world.ports import Disk, File
 
 RELATIVE_OFFSET_MAX = 0x7FFFFFFF
 NO_APPEND_TIME = -1
+BULK_BYTES = 256 << 10
 WRITEBACK_BYTES = 8 << 20
 """Dirty pages beyond this are sent to the disk early, so that they never pile up."""
 
@@ -300,6 +301,8 @@ class PartitionLog:
         assert active is not None
         self.pending = []
         self.touched = True
+        if active.size - self.before[0] >= BULK_BYTES and active.size > active.reserved:
+            active.reserve(self.config.segment_bytes)
         try:
             active.file.append(pending)
         except OSError:

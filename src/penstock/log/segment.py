@@ -33,6 +33,7 @@ from penstock.world.ports import Cold, Disk, File
 
 REBUILD_INTERVAL_BYTES = 4096
 WARM_BYTES = 4 << 20
+RESERVED_MAX = 8 << 20
 RELATIVE_OFFSET_MAX = 0x7FFFFFFF
 LONG_AGO = 1 << 31
 """In bytes. Batches are indexed again after as much as this, and so after damage: nobody gets past
@@ -66,6 +67,7 @@ class Segment:
         "max_timestamp_offset",
         "offsets",
         "prefix",
+        "reserved",
         "sealed",
         "size",
         "suffix",
@@ -99,6 +101,8 @@ class Segment:
         self.is_being_reindexed = False
         self.cuts = 0
         """How often it was made shorter: what was read of it before may stand there no more."""
+        self.reserved = 0
+        """Up to where there is room on the disk for sure."""
         self.written_back = 0
         """Up to where the kernel has been asked to begin writing."""
         self.unsynced_indexes: list[File] = []
@@ -125,6 +129,13 @@ class Segment:
             self.times.add(self.max_timestamp, self.max_timestamp_offset - self.base)
             self.indexed_at = position
         self.size = position + size
+
+    def reserve(self, limit: int) -> None:
+        """Much is about to be written, and more may follow: the disk finds room for it at once,
+        which costs less than page by page. In proportion, so that little is taken in vain."""
+        ahead = min(self.size // 4, RESERVED_MAX)
+        self.reserved = max(self.size, min(self.size + ahead, limit))
+        self.file.reserve(self.reserved)
 
     def note_gap(self, position: int, end_position: int) -> None:
         """A stretch is damaged: nobody is to look for batches in it any more."""
@@ -318,6 +329,7 @@ class Segment:
         self.file.truncate(size)
         self.size = size
         self.cuts += 1
+        self.reserved = 0
         self.gaps = {start: end for start, end in self.gaps.items() if start < size}
         self.written_back = min(self.written_back, size)
         self.offsets.truncate(size)

@@ -1,4 +1,4 @@
-"""Two system calls that Python has no name for; elsewhere than on Linux the caller does without."""
+"""Three system calls that Python has no name for; elsewhere than on Linux the caller does without."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from functools import cache
 from typing import Any
 
+_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
 _START_WRITING = 2  # SYNC_FILE_RANGE_WRITE
 
 
@@ -29,6 +30,21 @@ def syncfs(descriptor: int) -> None:
     if _c_library().syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def reserve(descriptor: int, position: int, length: int) -> None:
+    """Blocks on the disk for a range, beyond the end of the file too, which stays where it is.
+
+    A hint as well: where there is no room for it, or no such call, writing will tell.
+    """
+    call = getattr(_c_library(), "fallocate", None)
+    if call is not None:
+        call(
+            ctypes.c_int(descriptor),
+            ctypes.c_int(_KEEP_SIZE),
+            ctypes.c_int64(position),
+            ctypes.c_int64(length),
+        )
 
 
 def start_writeback(descriptor: int, position: int, length: int) -> None:

@@ -64,6 +64,10 @@ class File(Protocol):
 
     def append(self, parts: Sequence[Buffer]) -> None: ...
 
+    def reserve(self, end: int) -> None:
+        """Finds room on the disk up to there at once, if it can; the file's size stays the same."""
+        ...
+
     def read(self, position: int, length: int) -> bytes:
         """May be shorter than asked for, at the end of the file; may wait for the disk."""
         ...

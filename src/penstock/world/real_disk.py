@@ -121,6 +121,10 @@ class RealFile:
             self._size = size
             raise
 
+    def reserve(self, end: int) -> None:
+        size = self.size
+        linux.reserve(self.descriptor(create=True), size, end - size)
+
     def read(self, position: int, length: int) -> bytes:
         length = min(length, self.size - position)
         if length <= 0:

@@ -1,4 +1,4 @@
-"""Three system calls that Python has no name for; elsewhere than on Linux the caller does without."""
+"""Three system calls that Python has no name for; other systems than Linux do without them."""
 
 from __future__ import annotations
 

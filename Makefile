@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WORKERS ?= 2
 DURATION ?= 60
+SEEDS ?= 50
 
-.PHONY: help setup run demo test lint format compat bench fuzz generate clean
+.PHONY: help setup run demo test lint format compat bench fuzz sim generate clean
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +53,9 @@ bench: setup ## measure; results go to bench/results
 fuzz: setup ## fuzz every decoder for DURATION seconds each
 	@for target in tests/fuzz/fuzz_*.py; do echo "== $$target"; \
 	  $(BIN)/python $$target -max_total_time=$(DURATION) -close_fd_mask=1 || exit 1; done
+
+sim: setup ## the broker in simulated worlds, SEEDS of them for each scenario
+	$(BIN)/python -m penstock.sim --seeds $(SEEDS)
 
 clean: ## remove what was built
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

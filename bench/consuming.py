@@ -29,6 +29,22 @@ def from_page_cache(profile: Path | None = None) -> Result:
     return Result("consume from the page cache", rate, "GB/s", ">= 2", rate >= 2, details)
 
 
+def small_fetches(profile: Path | None = None) -> Result:
+    """One partition and one record of 100 bytes a fetch, without a session, pipelined."""
+    total = 100_000
+    with PinnedBroker(profile=profile) as broker, broker.client() as client:
+        client.create_topic("read")
+        client.ask(produce_frame("read", 0, batch_of(1, 100), -1))
+        frame = fetch_frame("read", 0, MIB)
+        client.pipeline(frame, 10_000, window=200, at_once=100)
+        spent = broker.spent()
+        client.pipeline(frame, total, window=200, at_once=100)
+        seconds, cpu = spent()
+    rate = total / seconds
+    details = f"{1e6 * cpu / total:.2f} CPU us a request"
+    return Result("fetch of one record", rate / 1000, "k requests/s", "none", True, details)
+
+
 def read_all(client: RawClient, records: int, batch_bytes: int) -> int:
     """Bytes received. Offsets follow from the size of an answer, since all batches are alike."""
     scratch = memoryview(bytearray(2 * MIB))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -25,9 +25,12 @@ READY = re.compile(r"penstock ready: broker \d+ at (.+):(\d+)\n")
 class PinnedBroker:
     """`penstock serve` on one core, with this process on the other, for the time of a `with`."""
 
-    def __init__(self, *settings: str, profile: Path | None = None) -> None:
+    def __init__(
+        self, *settings: str, profile: Path | None = None, under: Sequence[str] = ()
+    ) -> None:
         self.settings = settings
-        self.profile = profile
+        self.under = ("-m", "cProfile", "-o", str(profile)) if profile else under
+        """A module that runs the broker as a module, such as a profiler."""
         self.started_ms = 0.0
 
     def __enter__(self) -> Self:
@@ -41,9 +44,7 @@ class PinnedBroker:
         self._start()
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "penstock"]
-        if self.profile:
-            command = [sys.executable, "-m", "cProfile", "-o", str(self.profile), "-m", "penstock"]
+        command = [sys.executable, *self.under, "-m", "penstock"]
         command += ["serve", "--listen", "127.0.0.1:0", "--data-dir", f"{self._folder.name}/data"]
         for setting in ("log.level=error", *self.settings):
             command += ["--set", setting]

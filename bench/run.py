@@ -18,6 +18,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "produce_latency": producing.latency,
     "produce_synced": producing.synced,
     "consume": consuming.from_page_cache,
+    "fetch_small": consuming.small_fetches,
     "start": footprint.start,
     "memory": footprint.memory,
     "partitions": footprint.cost_by_partitions,

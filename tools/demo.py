@@ -1,18 +1,15 @@
-"""The main job, end to end: start a broker, produce, kill it in the middle, lose nothing, read all.
+"""The main job, end to end: three brokers, one killed in the middle, nothing lost, all read.
 
-Then a group of consumers shares a topic, and one of them is killed. Run by `make demo`. Prints what
-it does; exits 0 only if every acknowledged message was read back once and in order, and the group
-has consumed everything.
+Then a group of consumers shares a topic, and one of them is killed. Run by `make demo`, and with
+STORE=etcd on etcd. Prints what it does; exits 0 only if every acknowledged message was read back
+once and in order, and the group has consumed everything.
 """
 
 from __future__ import annotations
 
-import re
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,52 +19,27 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tools import demo_group
+from tools.demo_cluster import BROKERS, Cluster
 
 MESSAGES = 200_000
 PARTITIONS = 3
 TOPIC = "orders"
 KILL_AFTER = (0.25, 0.6)
-"""Shares of the messages after which the broker is killed with -9."""
+"""Shares of the messages after which a broker is killed with -9."""
 
 console = Console(highlight=False)
 
 
-class Broker:
-    """`penstock serve` in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.address = "127.0.0.1:0"
-
-    def start(self) -> None:
-        began = time.monotonic()
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "penstock", "serve", "--listen", self.address),
-                *("--data-dir", str(self.folder), "--set", "log.level=error"),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        found = re.fullmatch(r"penstock ready: broker \d+ at (\S+)\n", line)
-        if not found:
-            raise SystemExit(f"the broker did not start: {line!r}")
-        self.address = found[1]
-        console.print(f"  {line.strip()}, after {1000 * (time.monotonic() - began):.0f} ms")
-
-    def end(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
-def penstock(broker: Broker, *arguments: str) -> None:
+def penstock(cluster: Cluster, *arguments: str) -> None:
     console.print(f"  $ penstock {' '.join(arguments)}", style="bold")
     command = [sys.executable, "-m", "penstock", *arguments]
-    subprocess.run([*command, "--bootstrap", broker.address], check=True)
+    subprocess.run([*command, "--bootstrap", cluster.addresses], check=True)
+
+
+def create(cluster: Cluster, topic: str, partitions: int) -> None:
+    """On all brokers."""
+    numbers = ("--partitions", str(partitions), "--replication-factor", str(BROKERS))
+    penstock(cluster, "topic", "create", topic, *numbers)
 
 
 @contextmanager
@@ -76,12 +48,12 @@ def step(title: str) -> Iterator[None]:
     yield
 
 
-def produce(broker: Broker) -> set[int]:
-    """Numbers that were acknowledged, while the broker is killed and started again."""
+def produce(cluster: Cluster) -> set[int]:
+    """Numbers that were acknowledged, while brokers are killed and started again."""
     acked: set[int] = set()
     producer = confluent_kafka.Producer(
         {
-            "bootstrap.servers": broker.address,
+            "bootstrap.servers": cluster.addresses,
             "enable.idempotence": True,
             "linger.ms": 5,
             "reconnect.backoff.max.ms": 200,
@@ -108,11 +80,11 @@ def produce(broker: Broker) -> set[int]:
                 producer.poll(0)
                 progress.update(bar, completed=len(acked))
             if number in kills:
+                killed = cluster.kill_one(kills.index(number))
                 progress.console.print(
-                    f"  kill -9, with {number + 1 - len(acked):,} messages on their way"
+                    f"  kill -9 of broker {killed}, with {number + 1 - len(acked):,} messages on "
+                    "their way"
                 )
-                broker.end(signal.SIGKILL)
-                broker.start()
         producer.flush(60)
         progress.update(bar, completed=len(acked))
     return acked
@@ -126,11 +98,11 @@ def _noting(number: int, acked: set[int]) -> object:
     return delivered
 
 
-def consume(broker: Broker) -> list[tuple[str, int]]:
+def consume(cluster: Cluster) -> list[tuple[str, int]]:
     """(key, number) of every message there is, in the order of each partition."""
     consumer = confluent_kafka.Consumer(
         {
-            "bootstrap.servers": broker.address,
+            "bootstrap.servers": cluster.addresses,
             "group.id": "demo",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
@@ -145,7 +117,7 @@ def consume(broker: Broker) -> list[tuple[str, int]]:
     while ended < PARTITIONS:
         message = consumer.poll(30)
         if message is None:
-            raise SystemExit("the broker sent nothing for 30 s")
+            raise SystemExit("the brokers sent nothing for 30 s")
         if message.error():
             ended += 1
             continue
@@ -155,31 +127,28 @@ def consume(broker: Broker) -> list[tuple[str, int]]:
     return found
 
 
-def share(broker: Broker, folder: Path) -> bool:
-    partitions = str(demo_group.PARTITIONS)
-    penstock(broker, "topic", "create", demo_group.TOPIC, "--partitions", partitions)
-    all_consumed = demo_group.share(broker.address, folder, console)
-    penstock(broker, "group", "describe", demo_group.GROUP)
+def share(cluster: Cluster, folder: Path) -> bool:
+    create(cluster, demo_group.TOPIC, demo_group.PARTITIONS)
+    all_consumed = demo_group.share(cluster.addresses, folder, console)
+    penstock(cluster, "group", "describe", demo_group.GROUP)
     return all_consumed
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        broker = Broker(Path(folder) / "data")
-        with step("Start a broker"):
-            broker.start()
-            penstock(broker, "topic", "create", TOPIC, "--partitions", str(PARTITIONS))
-        with step(
-            f"Produce {MESSAGES:,} messages (idempotent, acks=all), and kill the broker twice"
-        ):
-            acked = produce(broker)
+        cluster = Cluster(Path(folder), console)
+        with step(f"Start a cluster of {BROKERS} brokers"):
+            cluster.start()
+            create(cluster, TOPIC, PARTITIONS)
+        with step(f"Produce {MESSAGES:,} messages (idempotent, acks=all), and kill two brokers"):
+            acked = produce(cluster)
         with step("Read everything back"):
-            found = consume(broker)
+            found = consume(cluster)
             console.print(f"  {len(acked):,} acknowledged, {len(found):,} read")
-            penstock(broker, "topic", "describe", TOPIC)
+            penstock(cluster, "topic", "describe", TOPIC)
         with step(f"Let {demo_group.CONSUMERS} consumers share a topic, and kill one of them"):
-            all_consumed = share(broker, Path(folder))
-        broker.end(signal.SIGTERM)
+            all_consumed = share(cluster, Path(folder))
+        cluster.stop()
     numbers = [number for _, number in found]
     by_key: dict[str, list[int]] = {}
     for key, number in found:

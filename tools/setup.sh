@@ -9,6 +9,8 @@ missing=()
 command -v cc >/dev/null || missing+=(gcc)
 [ -e "$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] || missing+=(python3-dev)
 command -v kcat >/dev/null || missing+=(kcat)
+command -v etcd >/dev/null || missing+=(etcd-server)
+[ -e /usr/share/java/zookeeper.jar ] || missing+=(zookeeper)
 
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -18,7 +20,7 @@ if [ ${#missing[@]} -gt 0 ]; then
       || echo "could not install ${missing[*]}; what needs them is left out" >&2
   else
     echo "not installed: ${missing[*]}. To have them: sudo apt-get install ${missing[*]}" >&2
-    echo "(gcc and python3-dev make the record walker fast, kcat is used by tests)" >&2
+    echo "(gcc and python3-dev make the record walker fast, the others are used by tests)" >&2
   fi
 fi
 

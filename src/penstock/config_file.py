@@ -129,6 +129,14 @@ def sample() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
+def sample_values() -> dict[str, dict[str, Any]]:
+    """The same for programs."""
+    return {
+        name: {"default": each.default, "limits": _limits(each) or None, "doc": each.doc}
+        for name, each in KNOWN.items()
+    }
+
+
 def _sample_entry(name: str, declared: Setting) -> list[str]:
     limits = _limits(declared)
     said = wrap(declared.doc + (f" ({limits})" if limits else ""), _WIDTH)

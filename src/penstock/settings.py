@@ -2,10 +2,13 @@
 
 A settings class is a frozen dataclass whose fields are made by `setting(...)`. Configuration
 values are text on the wire and in files, so every setting is read from text and written back.
+Whole numbers are Kafka's: LONG of 64 bits, and INT where a setting says so with `at_most`.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -17,6 +20,9 @@ from penstock.errors import ErrorCode, Refused
 T = TypeVar("T")
 S = TypeVar("S")
 
+LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
+_FRACTION = re.compile(r"[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,3})?")
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 
 
@@ -56,13 +62,19 @@ class Setting:
             for word in value if isinstance(value, tuple) else (value,):
                 if word not in self.one_of:
                     raise self.wrong(f"{word!r} is none of {', '.join(self.one_of)}")
-        if self.at_least is not None and value < self.at_least:
-            raise self.wrong(f"{value} is less than {self.at_least}")
-        if self.at_most is not None and value > self.at_most:
-            raise self.wrong(f"{value} is more than {self.at_most}")
+        if self.kind in (int, float):
+            self._check_range(value)
         if self.check is not None and (problem := self.check(value)):
             raise self.wrong(problem)
         return value
+
+    def _check_range(self, value: float) -> None:
+        least = LONG_MIN if self.at_least is None else self.at_least
+        most = LONG_MAX if self.at_most is None else self.at_most
+        if value < least:
+            raise self.wrong(f"{value} is less than {least}")
+        if value > most:
+            raise self.wrong(f"{value} is more than {most}")
 
     def wrong(self, problem: str) -> Refused:
         return Refused(ErrorCode.INVALID_CONFIG, f"{self.name}: {problem}")
@@ -75,12 +87,22 @@ class Setting:
             raise self.wrong(f"{text!r} is neither true nor false")
         if kind is tuple:
             return tuple(word.strip() for word in text.split(",") if word.strip())
-        if kind in (int, float):
-            try:
-                return kind(text)
-            except ValueError:
-                raise self.wrong(f"{text!r} is not a number") from None
+        if kind is int:
+            return self._whole(text)
+        if kind is float:
+            return self._fraction(text)
         return text.lower() if self.any_case else text
+
+    def _whole(self, text: str) -> int:
+        """Python's own reading would let underscores and the digits of other scripts pass."""
+        if not _WHOLE.fullmatch(text):
+            raise self.wrong(f"{text!r} is not a whole number")
+        return int(text)
+
+    def _fraction(self, text: str) -> float:
+        if not _FRACTION.fullmatch(text) or not math.isfinite(float(text)):
+            raise self.wrong(f"{text!r} is not a number")
+        return float(text)
 
     def show(self, value: Any) -> str:
         """The text that `parse` reads back."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 
 from penstock.api.broker import Broker
@@ -25,8 +27,9 @@ from penstock.metadata.changes import Commit, create_topic
 from penstock.metadata.cluster_changes import found_cluster, register_broker
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
-from penstock.metadata.records import BrokerRecord, encode
-from penstock.metadata.store import Entry, Event
+from penstock.metadata.records import BrokerRecord, encode, partition_key
+from penstock.metadata.store import Entry, Event, Put
+from penstock.metadata.terms import begin_term, take_lease
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.settings import read_settings
@@ -80,8 +83,10 @@ class Desk:
         )
         self.broker.configured = texts
         self._revisions: dict[str, int] = {}
-        self.change(lambda image: found_cluster(image, CLUSTER_ID))
+        self.change(lambda image: found_cluster(image, CLUSTER_ID, b"secret"))
         self.register(NODE_ID)
+        self.change(lambda image: take_lease(image, NODE_ID, "session"))
+        self.change(lambda image: begin_term(image, NODE_ID, "session"))
         self.commits.clear()
 
     def change(self, decide: Any) -> Any:
@@ -91,21 +96,35 @@ class Desk:
             return commit.answer
         for key, expected in commit.checks:
             assert self._revisions.get(key, 0) == expected, key
+        self._write(commit.ahead, (), None)
+        self._write(commit.puts, commit.deletes, commit.session)
+        self._write((), commit.behind, None)
+        self.commits.append(commit)
+        return commit.answer
+
+    def _write(self, puts: Sequence[Put], deletes: Sequence[str], session: str | None) -> None:
         revision = self.image.revision + 1
-        events = [Event(key, None, revision) for key in commit.deletes]
-        for key, value in commit.puts:
-            events.append(Event(key, Entry(key, value, revision, commit.session), revision))
+        events = [Event(key, None, revision) for key in deletes]
+        for key, value in puts:
+            events.append(Event(key, Entry(key, value, revision, session), revision))
         for event in events:
             self._revisions[event.key] = revision if event.entry else 0
         self.image.apply(events, revision)
-        self.commits.append(commit)
-        return commit.answer
 
     def register(self, node_id: int, host: str = "broker.test", rack: str = "") -> None:
         record = BrokerRecord(
             node_id=node_id, host=host, port=9092, rack=rack, features=dict(SUPPORTED)
         )
         self.change(lambda image: register_broker(image, record, "session"))
+
+    def new_term(self, topic: str, index: int = 0) -> None:
+        """The partition's leader is elected anew."""
+        known = self.image.topics[topic]
+        record = known.partition(index)
+        assert record is not None
+        again = msgspec.structs.replace(record, leader_epoch=record.leader_epoch + 1)
+        put = partition_key(known.id, index), encode(again)
+        self.change(lambda image: Commit(None, puts=[put]))
 
     def restart(self) -> Desk:
         """The same broker after a clean stop, with the metadata that it had."""

@@ -73,7 +73,7 @@ class Asked:
         if self._later is None:
             return
         try:
-            answer = self._later.answer(time_is_up)
+            answer = _unwound(self._later.answer(time_is_up))
         except Refused as refused:
             answer = self._call.failure(refused)
         if answer is None:
@@ -161,9 +161,7 @@ class Room:
             outcome = call.api.handler(self.desk.broker, call.request, call)
         except Refused as refused:
             outcome = call.failure(refused)
-        while isinstance(outcome, Resume):
-            outcome = outcome.then(asyncio.run(_awaited(outcome)))
-        asked = Asked(self.desk, call, outcome)
+        asked = Asked(self.desk, call, _unwound(outcome))
         self.write_out()
         return asked
 
@@ -182,6 +180,12 @@ class Room:
         self.sync()
         assert not any(each.is_waiting for each in asked)
         return ids
+
+
+def _unwound(outcome: Any) -> Any:
+    while isinstance(outcome, Resume):
+        outcome = outcome.then(asyncio.run(_awaited(outcome)))
+    return outcome
 
 
 async def _awaited(resume: Resume[Any]) -> Any:

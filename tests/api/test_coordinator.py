@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,14 +23,28 @@ from tests.api.grouping import (
 from tests.log.making import FullDisk
 
 from penstock.api.coordinator import hash_of
+from penstock.api.shard import SPARED_BYTES
 from penstock.coordination.group import protocols
+from penstock.coordination.group.consumer.record_types import HoldingKey, HoldingValue
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.readers import Readers
+from penstock.coordination.pace import COST_A_SLICE, Pace
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.internal_topics import OFFSETS
 from penstock.metadata.records import encode, partition_key
+from penstock.wire.batch import read_header
+from penstock.wire.batch_builder import build_batch
+from penstock.wire.messages.k11_join_group import JoinGroupRequestProtocol
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
+from penstock.wire.messages.k14_sync_group import SyncGroupRequestAssignment
+from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from penstock.wire.records import Record
+from penstock.wire.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
+from penstock.wire.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
+from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from penstock.wire.stored_codec import StoredKey, Versioned, encode_key, encode_value
 
 
 @pytest.fixture
@@ -224,7 +239,8 @@ def test_a_sweep_does_not_write_to_what_has_to_be_loaded_again(
     with pytest.raises(OSError, match="no space"):
         room.ask(commit(4))
     full.is_full = False
-    seen = list(room.groups.for_each(lambda turn, group: None))
+    seen = []
+    list(room.groups.for_each(lambda turn, group: seen.append(group.name), Pace()))
     assert not seen
     room.load()
     assert offset(room) == 3
@@ -260,7 +276,7 @@ def test_one_group_that_cannot_be_looked_after_does_not_keep_the_others_from_it(
         if group.name == names[0]:
             raise ZeroDivisionError
 
-    list(room.groups.for_each(decide))
+    list(room.groups.for_each(decide, Pace()))
     elsewhere = {name for name in names if room.groups.place(name)[0] != bad.leader.index}
     assert elsewhere <= set(seen)
     assert "could not be looked after" in caplog.text
@@ -295,10 +311,10 @@ def with_bad_group(room: Room, monkeypatch: pytest.MonkeyPatch, what: str) -> st
     room.tell(commit(group=other))
     real = getattr(protocols, what)
 
-    def fails(turn: Turn, group: Group) -> None:
+    def fails(turn: Turn, group: Group, *more: object) -> None:
         if group.name == GROUP:
             raise ZeroDivisionError
-        real(turn, group)
+        real(turn, group, *more)
 
     monkeypatch.setattr(protocols, what, fails)
     return other
@@ -369,5 +385,177 @@ def test_whoever_keeps_the_time_is_told_of_the_next_look(room: Room) -> None:
 def test_old_offsets_go_in_a_sweep(room: Room) -> None:
     room.tell(commit())
     room.clock.time_ms += 8 * 24 * 3_600_000
-    list(room.groups.for_each(protocols.forget_old))
+    list(room.groups.for_each(protocols.forget_old, Pace()))
     assert room.shard().groups.get(GROUP) is None
+
+
+# -- what cannot be read
+
+
+def write_raw(room: Room, key: bytes, value: bytes | None) -> None:
+    """As another release would."""
+    leader = room.leader()
+    batch = build_batch([Record(0, 0, key, value)])
+    leader.log.append(batch, read_header(batch), 0, leader.epoch)
+    leader.log.write_out()
+
+
+def newer(value: Versioned, version: int | None = None) -> bytes:
+    return struct.pack(">h", 99) + encode_value(value, version)[2:]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (GroupMetadataKey(GROUP), newer(GroupMetadataValue())),
+        (GroupMetadataKey(GROUP), b""),
+        (OffsetCommitKey(GROUP, "orders", 1), newer(OffsetCommitValue())),
+        (HoldingKey(GROUP, "m"), encode_value(HoldingValue(state=77))),
+    ],
+    ids=["newer", "empty", "an offset", "an unknown state"],
+)
+def test_a_group_of_which_something_cannot_be_read_is_left_as_it_is(
+    room: Room, caplog: pytest.LogCaptureFixture, key: StoredKey, value: bytes
+) -> None:
+    room.settle()
+    room.tell(commit(group="other"))
+    write_raw(room, encode_key(key), value)
+    room = room.restart()
+    room.load()
+    end = room.leader().log.end_offset
+    assert room.ask(join(), 3).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert code_of(room.ask(commit())) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert room.shard("other").groups.get("other")
+    room.clock.time_ms += 30 * 24 * 3_600_000
+    list(room.groups.for_each(protocols.forget_old, Pace()))
+    room.wait(SESSION_MS)
+    assert room.leader().log.end_offset == end, "nothing is written over"
+    told = [each for each in caplog.messages if "set aside" in each]
+    assert len(told) == 1
+    assert GROUP in told[0]
+    assert "start the release that has written them" in told[0]
+
+
+def test_what_was_ended_or_written_anew_since_keeps_nobody_out(room: Room) -> None:
+    (member,) = room.settle()
+    raw = encode_key(OffsetCommitKey(GROUP, "orders", 1))
+    write_raw(room, raw, b"")
+    write_raw(room, raw, None)
+    room = room.restart()
+    room.load()
+    assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
+
+
+# -- a full disk
+
+
+@pytest.fixture
+def tight(failing: Room, full: FullDisk, monkeypatch: pytest.MonkeyPatch) -> Room:
+    """A room whose disk is full but for some kilobytes."""
+    failing.desk.broker.disk_is_full = True
+    monkeypatch.setattr(full, "free_bytes", lambda path: SPARED_BYTES + 10_000)
+    return failing
+
+
+def consumer_join(*topics: str) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id=GROUP,
+        member_id="m",
+        rebalance_timeout_ms=1_000,
+        subscribed_topic_names=list(topics),
+        topic_partitions=[],
+    )
+
+
+def test_a_member_for_whom_there_is_no_room_is_refused_and_nobody_else_notices(tight: Room) -> None:
+    before, end = tight.shard(), tight.leader().log.end_offset
+    long = consumer_join(*(f"topic-{number}" for number in range(2_000)))
+    assert tight.ask(long).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert tight.leader().log.end_offset == end
+    assert tight.tell(consumer_join("orders")).error_code == ErrorCode.NONE
+    assert tight.shard() is before
+
+
+def test_a_plan_for_which_there_is_no_room_is_refused_and_a_smaller_one_is_not(tight: Room) -> None:
+    before = tight.shard()
+    joined = tight.ask(join(), 3)
+    tight.wait(DELAY_MS)
+    member = joined.answer.member_id
+    large = sync(member)
+    large.assignments = [SyncGroupRequestAssignment(member, bytes(20_000))]
+    assert tight.ask(large).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert tight.tell(sync(member, [member])).error_code == ErrorCode.NONE
+    assert tight.shard() is before
+
+
+def test_a_static_member_for_whom_there_is_no_room_is_refused_with_its_place_kept(
+    tight: Room,
+) -> None:
+    joined = tight.ask(join(group_instance_id="i"), 5)
+    tight.wait(DELAY_MS)
+    member = joined.answer.member_id
+    tight.tell(sync(member, [member]))
+    said = encode_value(ConsumerProtocolSubscription(["orders"], bytes(20_000)), 0)
+    again = join(group_instance_id="i", protocols=[JoinGroupRequestProtocol("range", said)])
+    assert tight.ask(again, 5).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert tight.tell(HeartbeatRequest(GROUP, 1, member, "i")).error_code == ErrorCode.NONE
+
+
+def test_an_upgrade_for_which_there_is_no_room_leaves_the_group_as_it_is_stored(
+    tight: Room,
+) -> None:
+    """Who waits in its round has been told already, so it is loaded again."""
+    joined = tight.ask(join(), 3)
+    tight.wait(DELAY_MS)
+    member = joined.answer.member_id
+    tight.tell(sync(member))
+    waiting = tight.ask(join(), 3)
+    long = consumer_join(*(f"topic-{number}" for number in range(2_000)))
+    assert tight.ask(long).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert waiting.code == ErrorCode.NOT_COORDINATOR
+    tight.load()
+    again = tight.tell(HeartbeatRequest(GROUP, 1, member)).error_code
+    assert again == ErrorCode.REBALANCE_IN_PROGRESS, "its plan was for nothing"
+
+
+# -- pauses
+
+
+def subscribing(*topics: str) -> list[JoinGroupRequestProtocol]:
+    said = encode_value(ConsumerProtocolSubscription(list(topics)), 0)
+    return [JoinGroupRequestProtocol("range", said)]
+
+
+def with_long_subscriptions(room: Room, groups: int) -> Room:
+    for number in range(groups):
+        names = [f"{number}-{each}" for each in range(COST_A_SLICE)]
+        joined = room.ask(join(group=f"group-{number}", protocols=subscribing(*names)), 3)
+        room.wait(DELAY_MS)
+        room.tell(sync(joined.answer.member_id, group=f"group-{number}"))
+    return room
+
+
+def test_a_sweep_over_long_subscriptions_makes_pauses_and_disturbs_who_reads_the_topic(
+    room: Room,
+) -> None:
+    with_long_subscriptions(room, 3)
+    pace = Pace()
+    readers = Readers({"1-5", "orders"}, pace)
+
+    def decide(turn: Turn, group: Group) -> None:
+        protocols.topics_changed(turn, group, readers.read(group))
+
+    assert len(list(room.groups.for_each(decide, pace, readers.look))) == 3
+    disturbed = [
+        group.name
+        for _, group in room.groups.every_group()
+        if protocols.state_name(group) != "Stable"
+    ]
+    assert disturbed == ["group-1"]
+
+
+def test_loading_long_subscriptions_makes_pauses(room: Room) -> None:
+    room = with_long_subscriptions(room, 3).restart()
+    pauses = [sum(wait is None for wait in shard.load()) for shard in room.loading]
+    assert sum(pauses) >= 3
+    assert all(shard.is_loaded for shard in room.loading)

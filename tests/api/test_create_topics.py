@@ -209,4 +209,4 @@ def test_the_catalog_is_the_first_thing_that_a_merged_commit_writes(desk: Desk) 
     create(desk, topic("a"), topic("b"))
     keys = [key for key, _ in desk.commits[0].puts]
     assert keys[0] == "/catalog"
-    assert len(keys) == len(set(keys)) == 5
+    assert len(keys) == len(set(keys)) == 3

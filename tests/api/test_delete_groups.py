@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.api.grouping import GROUP, Asked, Room, commit
+from tests.api.grouping import GROUP, Asked, Room, commit, join
 
 from penstock.api.outcome import Resume
-from penstock.coordination.group import protocols
-from penstock.errors import ErrorCode
+from penstock.errors import ErrorCode, Refused
+from penstock.wire.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from penstock.wire.messages.k13_leave_group import LeaveGroupRequest
 from penstock.wire.messages.k15_describe_groups import DescribeGroupsRequest
 from penstock.wire.messages.k42_delete_groups import DeleteGroupsRequest
+from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 
 def delete(room: Room, *names: str, version: int | None = None) -> dict[str, int]:
@@ -81,8 +83,14 @@ class Deleting:
         return {each.group_id: each.error_code for each in asked.answer.results}
 
 
+def refusal(action: Callable[[], object]) -> ErrorCode:
+    with pytest.raises(Refused) as caught:
+        action()
+    return caught.value.code
+
+
 def offsets_count(room: Room) -> int:
-    group = room.shard().groups.get(GROUP)
+    group = room.groups.shards[room.leader().index].groups.get(GROUP)
     return sum(map(len, group.offsets.values())) if group else 0
 
 
@@ -99,33 +107,79 @@ def test_many_offsets_go_in_several_turns_and_the_group_with_the_last(wide: Room
     left = [offsets_count(wide)]
     while deleting.go_on():
         left.append(offsets_count(wide))
-    assert left[0] == left[1] == 1_500, "the first pause comes before the steps are handed over"
-    assert left[-1] == 500
+    assert left == [1_500, 1_500, 500], "the first pause comes before the steps are handed over"
+    assert wide.groups.shards[wide.leader().index].groups.get(GROUP) is None
+
+
+def test_a_group_that_is_being_deleted_takes_nobody_in_and_shows_nothing(wide: Room) -> None:
+    deleting = Deleting(wide, GROUP, "nothing")
+    in_progress = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    joining = wide.ask(join(), 3)
+    assert joining.code == in_progress
+    committed = wide.tell(commit(topic="wide"))
+    assert committed.topics[0].partitions[0].error_code == in_progress
+    fetched = wide.tell(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP)]), 8)
+    assert fetched.groups[0].error_code == in_progress
+    assert delete(wide, GROUP) == {GROUP: in_progress}
+    assert deleting.finish() == {GROUP: 0, "nothing": ErrorCode.GROUP_ID_NOT_FOUND}
+    wide.settle()
+    assert offsets_count(wide) == 0
+
+
+def test_a_group_with_members_keeps_all_of_its_offsets(wide: Room) -> None:
+    wide.settle()
+    assert delete(wide, GROUP) == {GROUP: ErrorCode.NON_EMPTY_GROUP}
+    assert offsets_count(wide) == 2_500
+
+
+def test_a_deletion_goes_on_without_its_client(wide: Room) -> None:
+    Deleting(wide, GROUP)
+    wide.wait(0)
     assert wide.shard().groups.get(GROUP) is None
 
 
-def test_a_member_that_joins_meanwhile_keeps_what_is_left(wide: Room) -> None:
-    deleting = Deleting(wide, GROUP, "nothing")
-    wide.settle()
-    assert deleting.finish() == {
-        GROUP: ErrorCode.NON_EMPTY_GROUP,
-        "nothing": ErrorCode.GROUP_ID_NOT_FOUND,
-    }
-    assert offsets_count(wide) == 1_500
-
-
-def test_a_group_that_ends_meanwhile_was_deleted_all_the_same(wide: Room) -> None:
+@pytest.mark.parametrize("pauses", [0, 1])
+def test_a_deletion_goes_on_after_a_crash(wide: Room, pauses: int) -> None:
     deleting = Deleting(wide, GROUP)
-    shard, group = wide.shard(), wide.shard().groups.get(GROUP)
-    assert group is not None
-    shard.look_after(group, protocols.delete)
-    assert deleting.finish() == {GROUP: 0}
+    for _ in range(pauses):
+        deleting.go_on()
+    wide.sync()
+    wide = wide.restart()
+    wide.load()
+    assert refusal(wide.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    wide.wait(0)
+    assert wide.shard().groups.get(GROUP) is None
+    wide = wide.restart()
+    wide.load()
+    assert wide.shard().groups.get(GROUP) is None
 
 
-def test_groups_that_are_loaded_anew_meanwhile_are_to_be_deleted_again(wide: Room) -> None:
+def test_a_group_of_the_new_protocol_with_many_offsets_goes_as_a_whole(wide: Room) -> None:
+    beat = ConsumerGroupHeartbeatRequest(
+        group_id=GROUP,
+        member_id="m",
+        rebalance_timeout_ms=1_000,
+        subscribed_topic_names=["orders"],
+        topic_partitions=[],
+    )
+    assert wide.tell(beat).error_code == ErrorCode.NONE
+    beat.member_epoch = -1
+    assert wide.tell(beat).error_code == ErrorCode.NONE
+    assert Deleting(wide, GROUP).finish() == {GROUP: 0}
+    wide = wide.restart()
+    wide.load()
+    assert wide.shard().groups.get(GROUP) is None
+
+
+def test_a_deletion_goes_on_when_groups_are_loaded_anew_and_its_client_has_to_ask_again(
+    wide: Room,
+) -> None:
     deleting = Deleting(wide, GROUP)
-    wide.groups.load_again(wide.shard())
+    wide.groups.load_again(wide.groups.shards[wide.leader().index])
     assert deleting.finish() == {GROUP: ErrorCode.NOT_COORDINATOR}
+    wide.load()
+    wide.wait(0)
+    assert delete(wide, GROUP) == {GROUP: ErrorCode.GROUP_ID_NOT_FOUND}
 
 
 def test_many_groups_take_several_slices(room: Room) -> None:

@@ -234,7 +234,7 @@ def test_a_group_without_a_name_or_with_too_long_a_name_has_no_settings(
 
 
 @pytest.mark.parametrize("name", ["2", "one", "01"])
-def test_another_broker_is_to_be_asked_itself(desk: Desk, name: str) -> None:
+def test_a_broker_that_there_is_not_has_no_settings(desk: Desk, name: str) -> None:
     result = describe(desk, BROKER, name)
     assert result.error_code == ErrorCode.INVALID_REQUEST
     assert not result.configs
@@ -261,3 +261,10 @@ def test_a_failure_as_a_whole_is_told_for_every_resource(desk: Desk) -> None:
     answer = call.api.failure(call.request, ErrorCode.UNKNOWN_SERVER_ERROR, "a bug")
     (result,) = desk.decoded(answer, 4).results
     assert (result.resource_name, result.error_code) == ("orders", -1)
+
+
+def test_of_another_broker_it_is_known_what_was_changed_while_it_ran(desk: Desk) -> None:
+    desk.register(2)
+    set_for_brokers(desk, 2, broker_draining="true")
+    found = describe(desk, BROKER, "2").configs
+    assert [(each.name, each.value) for each in found] == [("broker.draining", "true")]

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 from tests.api.grouping import DELAY_MS, GROUP, Room, commit, join
 
+from penstock.api.slices import ANSWER_BYTES_MAX
+from penstock.coordination.group.classic.stored import PLAN_BYTES_MAX
+from penstock.coordination.group.members import METADATA_BYTES_MAX
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k15_describe_groups import DescribeGroupsRequest
 
@@ -69,3 +72,8 @@ def test_many_groups_are_described_in_slices(room: Room) -> None:
     for name in names:
         room.ask(commit(group=name))
     assert [each.group_state for each in described(room, *names)] == ["Empty"] * 50
+
+
+def test_the_largest_group_can_be_answered_for() -> None:
+    """A quarter is left for names; the leader is told of no more than that."""
+    assert METADATA_BYTES_MAX + PLAN_BYTES_MAX < ANSWER_BYTES_MAX * 3 // 4

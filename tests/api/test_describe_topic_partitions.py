@@ -6,7 +6,7 @@ from tests.api.desk import Desk
 
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.records import broker_key
+from penstock.metadata.records import PartitionRecord, broker_key, encode, partition_key
 from penstock.wire.messages.k75_describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -93,6 +93,13 @@ def test_an_answer_that_is_full_at_the_end_of_a_topic_points_to_the_next(desk: D
     assert answer.next_cursor == Cursor("b", 0)
 
 
+def test_names_without_a_topic_take_no_room(desk: Desk) -> None:
+    desk.create("b", partitions=2)
+    answer = describe(desk, "a/a", "a1", "b", "c", limit=2)
+    assert shape(answer) == [("a/a", []), ("a1", []), ("b", [0, 1])]
+    assert answer.next_cursor == Cursor("c", 0)
+
+
 def test_the_limit_is_at_least_one_and_at_most_2000(desk: Desk) -> None:
     desk.create("wide", partitions=2001)
     assert describe(desk, limit=1_000_000).next_cursor == Cursor("wide", 2000)
@@ -109,3 +116,13 @@ def test_a_cursor_that_cannot_be_is_refused(desk: Desk) -> None:
     for cursor in (Cursor("a", -1), Cursor("b", 0)):
         (topic,) = describe(desk, "a", cursor=cursor).topics
         assert topic.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_partitions_say_who_could_lead_though_it_is_not_in_sync(desk: Desk) -> None:
+    desk.register(2)
+    topic_id = desk.create("orders", replication=2)
+    record = PartitionRecord(replicas=(1, 2), leader=1, isr=(1,), eligible=(2,))
+    put = partition_key(topic_id, 0), encode(record)
+    desk.change(lambda image: Commit(None, puts=[put]))
+    (partition,) = describe(desk, "orders").topics[0].partitions
+    assert (partition.isr_nodes, partition.eligible_leader_replicas) == ([1], [2])

@@ -10,6 +10,7 @@ from tests.api.desk import Desk
 from tests.log.compacting import roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
+from penstock.api.handlers.k01_fetch import LOOKED_AT_AT_ONCE
 from penstock.api.outcome import Later, Resume
 from penstock.errors import ErrorCode
 from penstock.log.partition_log import PartitionLog
@@ -343,3 +344,45 @@ def test_nothing_above_the_high_watermark_is_shown(news: Desk) -> None:
     part = fetched(news)
     assert (part.high_watermark, len(part.records or b"")) == (1, size)
     assert not fetched(news, 1).records
+
+
+# -- many partitions
+
+
+def fetch_of_many(topic: str, partitions: int, **more: Any) -> FetchRequest:
+    request = fetch_of(topic, **more)
+    request.topics[0].partitions = [
+        FetchPartition(index, fetch_offset=0, partition_max_bytes=10**6)
+        for index in range(partitions)
+    ]
+    return request
+
+
+def test_many_partitions_are_looked_at_with_pauses_and_answered_all(desk: Desk) -> None:
+    many = 2 * LOOKED_AT_AT_ONCE + 1
+    desk.create("wide", many)
+    for index in (0, LOOKED_AT_AT_ONCE, many - 1):
+        desk.append("wide", index)
+    request = fetch_of_many("wide", many)
+    assert isinstance(outcome_of(desk, request), Resume)
+    partitions = desk.ask(request, VERSION).responses[0].partitions
+    assert [part.partition_index for part in partitions] == list(range(many))
+    with_data = [part.partition_index for part in partitions if len(part.records or b"")]
+    assert with_data == [0, LOOKED_AT_AT_ONCE, many - 1]
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+async def test_what_moves_while_others_are_looked_at_is_looked_at_again(
+    desk: Desk, unknown: bool
+) -> None:
+    many = LOOKED_AT_AT_ONCE + 1
+    desk.create("wide", many)
+    request = fetch_of_many("wide", many, max_wait_ms=10_000, min_bytes=1)
+    if unknown:
+        request.topics.insert(0, FetchTopic("unknown", partitions=[FetchPartition(0)]))
+    resume = outcome_of(desk, request)
+    assert isinstance(resume, Resume)
+    desk.append("wide", 0)
+    answer = resume.then(await resume.work())
+    assert isinstance(answer, FetchResponse)
+    assert len(answer.responses[-1].partitions[0].records or b"")

@@ -119,6 +119,14 @@ def test_an_error_is_said_again_until_the_partition_is_forgotten(desk: Desk) -> 
     assert partitions_in(answer) == []
 
 
+def test_a_partition_that_is_named_and_forgotten_at_once_is_gone(desk: Desk) -> None:
+    session_id = begun(desk)
+    answer = desk.ask(a_fetch(session_id, 1, {"a": {0: 0}, "b": {0: 1}}, {"a": [0]}), BY_NAME)
+    assert partitions_in(answer) == []
+    desk.append("a")
+    assert partitions_in(desk.ask(a_fetch(session_id, 2), BY_NAME)) == []
+
+
 def test_a_partition_that_is_added_is_answered_for_at_once(desk: Desk) -> None:
     answer = desk.ask(a_fetch(0, 0, {"a": {1: 0}}), BY_NAME)
     more = desk.ask(a_fetch(answer.session_id, 1, {"b": {1: 0}}), BY_NAME)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.api.grouping import DELAY_MS, GROUP, Room, join, sync
 
+from penstock.api.slices import SLICE_ELEMENTS
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k11_join_group import JoinGroupRequestProtocol
 
@@ -42,6 +43,32 @@ def test_members_are_described_to_the_leader_alone(room: Room) -> None:
     room.wait(DELAY_MS)
     assert [len(each.answer.members) for each in asked] == [3, 0, 0]
     assert len({each.answer.generation_id for each in asked}) == 1
+
+
+def test_the_leader_of_thousands_is_told_of_them_in_slices(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[Any] = []
+    carry_out = room.desk.broker.in_steps
+
+    def counting(steps: Any) -> Any:
+        def counted() -> Any:
+            while True:
+                try:
+                    pauses.append(next(steps))
+                except StopIteration as end:
+                    return end.value
+                yield None
+
+        return carry_out(counted())
+
+    asked = [room.ask(join(), 3) for _ in range(2 * SLICE_ELEMENTS + 1)]
+    monkeypatch.setattr(room.desk.broker, "in_steps", counting)
+    room.wait(DELAY_MS)
+    told = asked[0].answer.members
+    assert {each.member_id for each in told} == {each.answer.member_id for each in asked}
+    assert len({each.metadata for each in told}) == 1
+    assert len(pauses) >= 2
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,23 @@ def test_the_end_and_its_epoch_are_known_after_a_restart(orders: Desk) -> None:
 def test_what_is_not_there_is_refused_by_partition(orders: Desk) -> None:
     assert ask(orders, LATEST, index=1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert ask(orders, LATEST, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
-    assert ask(orders, -9).error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(("question", "since"), [(MAX_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (-5, 9)])
+def test_a_question_is_understood_from_its_version_on(
+    orders: Desk, question: int, since: int
+) -> None:
+    refused = ask(orders, question, since - 1)
+    assert (refused.error_code, refused.offset) == (ErrorCode.UNSUPPORTED_VERSION, -1)
+    assert ask(orders, question, since).error_code == 0
+
+
+@pytest.mark.parametrize("question", [-6, -9, -(1 << 63)])
+def test_a_question_that_nobody_knows_is_one_of_another_version(
+    orders: Desk, question: int
+) -> None:
+    assert ask(orders, question, 10).error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert ask(orders, question, index=7).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 # Searches wait, and let others run

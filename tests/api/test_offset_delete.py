@@ -2,14 +2,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.api.grouping import DELAY_MS, GROUP, Room, commit, join
 
+from penstock.api.handlers import k47_offset_delete as handler
+from penstock.coordination.group.classic import subscriptions
+from penstock.coordination.pace import COST_A_SLICE
 from penstock.errors import ErrorCode
+from penstock.wire.messages.k11_join_group import JoinGroupRequestProtocol
 from penstock.wire.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from penstock.wire.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
+from penstock.wire.stored_codec import encode_value
 
 
 def delete(room: Room, topic: str, *partitions: int, group: str = GROUP) -> Any:
@@ -68,4 +75,77 @@ def test_a_partition_that_is_not_there_is_told_so_under_members_as_well(room: Ro
     assert codes(delete(room, "orders", 0, 9)) == {
         0: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
         9: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+
+
+def reads(*topics: str) -> list[JoinGroupRequestProtocol]:
+    said = encode_value(ConsumerProtocolSubscription(list(topics)), 1)
+    return [JoinGroupRequestProtocol("range", said)]
+
+
+def test_what_members_say_is_read_once_however_many_topics_are_asked_for(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "topics_of", subscriptions.Remembered().topics)
+    read, real = [], subscriptions.read_topics
+
+    def counting(metadata: bytes) -> subscriptions.Topics:
+        read.append(metadata)
+        return real(metadata)
+
+    monkeypatch.setattr(subscriptions, "read_topics", counting)
+    for number in range(5):
+        room.ask(join(protocols=reads("once", f"topic-{number}")), 3)
+    room.wait(DELAY_MS)
+    asked = [
+        OffsetDeleteRequestTopic(f"topic-{number}", [OffsetDeleteRequestPartition(0)])
+        for number in range(3_000)
+    ]
+    room.desk.create("topic-4")
+    room.desk.create("topic-5")
+    answer = room.tell(OffsetDeleteRequest(GROUP, asked))
+    assert len(answer.topics) == 3_000
+    assert [each.partitions[0].error_code for each in answer.topics[3:7]] == [
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    assert len(read) == 5
+
+
+def test_many_offsets_go_in_several_turns(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handler, "OFFSETS_A_TURN", 10)
+    room.desk.create("wide", partitions=95)
+    room.tell(commit(topic="wide", partitions=tuple(range(95))))
+    before = room.leader().log.end_offset
+    assert set(codes(delete(room, "wide", *range(100))).values()) == {
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert room.leader().log.end_offset == before + 95
+    assert room.shard().groups.get(GROUP) is None, "it went before the last turn"
+
+
+def test_members_who_come_between_two_turns_keep_their_topics(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handler, "OFFSETS_A_TURN", 1)
+    monkeypatch.setattr(handler, "OFFSET_COST", COST_A_SLICE)
+    room.desk.create("late")
+    room.tell(commit())
+    room.tell(commit(topic="late"))
+    asked = [
+        OffsetDeleteRequestTopic(topic, [OffsetDeleteRequestPartition(0)])
+        for topic in ("orders", "late")
+    ]
+    deletion = handler._Deletion(room.desk.broker, OffsetDeleteRequest(GROUP, asked))
+    steps = deletion.carry_out(0)
+    next(steps)
+    room.ask(join(protocols=reads("late")), 3)
+    room.wait(DELAY_MS)
+    list(steps)
+    assert deletion._codes == {
+        "orders": {0: ErrorCode.NONE},
+        "late": {0: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC},
     }

@@ -8,6 +8,7 @@ from tests.api.grouping import GROUP, Room, commit
 
 from penstock.api import shard as shard_module
 from penstock.api.outcome import Resume
+from penstock.coordination.pace import COST_A_SLICE
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import delete_topic
 from penstock.wire.messages.k09_offset_fetch import (
@@ -160,7 +161,7 @@ def test_offsets_of_a_deleted_topic_go_when_the_groups_have_been_loaded(room: Ro
 def test_no_group_is_looked_at_before_all_of_its_shard_are_there(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shard_module, "GROUPS_A_STEP", 1)
+    monkeypatch.setattr(shard_module, "GROUP_COST", COST_A_SLICE)
     room.tell(commit(7))
     make_anew(room)
     room.groups.load_again(room.shard())

@@ -4,7 +4,6 @@ import pytest
 from tests.api.desk import Desk
 
 from penstock.errors import ErrorCode
-from penstock.metadata.cluster_changes import bump_leader_epochs
 from penstock.wire.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -29,8 +28,7 @@ def two_epochs(desk: Desk) -> Desk:
     """Records 0 to 9 of epoch 0, then 10 to 14 of epoch 1, and a leader of epoch 1."""
     desk.create("orders")
     desk.append("orders", count=10)
-    epoch = desk.image.brokers[1].epoch
-    desk.change(lambda image: bump_leader_epochs(image, 1, broker_epoch=epoch))
+    desk.new_term("orders")
     again = desk.restart()
     again.append("orders", count=5)
     return again

@@ -21,10 +21,11 @@ from penstock.api.handlers import k00_produce
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Later, Resume
 from penstock.errors import ErrorCode
+from penstock.log.partition_log import PartitionLog
 from penstock.wire.batch import HEADER_SIZE, read_header, seal
 from penstock.wire.codec import encode_request
 from penstock.wire.compression import Codec
-from penstock.wire.messages.k00_produce import PartitionProduceData, ProduceResponse
+from penstock.wire.messages.k00_produce import PartitionProduceData, ProduceRequest, ProduceResponse
 from penstock.world.real_disk import RealDisk
 
 T = TypeVar("T")
@@ -384,15 +385,47 @@ async def test_data_that_does_not_decompress_is_refused(strict: Desk, codec: Cod
         changed(BATCH, record_count=3, last_offset_delta=2),
         changed(BATCH, record_count=1, last_offset_delta=0),
         holding(Codec.NONE, b"\xff" * 40),
-        holding(Codec.NONE, b""),
     ],
-    ids=["more records said", "fewer records said", "nonsense", "nothing"],
+    ids=["more records said", "fewer records said", "nonsense"],
 )
 async def test_records_that_are_not_what_the_header_says_are_refused(
     strict: Desk, batch: bytes
 ) -> None:
     assert await code_of(strict, batch) == ErrorCode.INVALID_RECORD
     assert strict.broker.leader("news", 0).log.end_offset == 0
+
+
+async def test_a_batch_too_small_for_its_records_is_refused_without_a_look(desk: Desk) -> None:
+    desk.create("news")
+    answer = await desk.ask_and_wait(produce_of("news", holding(Codec.NONE, b""), acks=1), 9)
+    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_RECORD
+
+
+async def test_a_log_that_takes_long_to_open_is_waited_for_with_a_copy_of_the_records(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were it refused, a producer's later batches might be taken before the first."""
+    desk.create("news")
+    desk.append("news", count=3)
+    again = desk.restart()
+    again.broker.open_soon = lambda log: False
+    attempts: list[PartitionLog] = []
+    a_little = PartitionLog.open_a_little
+
+    def slowly(log: PartitionLog) -> bool:
+        attempts.append(log)
+        return len(attempts) > 1 and a_little(log)
+
+    monkeypatch.setattr(PartitionLog, "open_a_little", slowly)
+    call = again.call(produce_of("news", bytes(a_batch(b"v")), acks=1), 9)
+    assert isinstance(call.request, ProduceRequest)
+    received = call.request.topic_data[0].partition_data[0].records
+    waiting = call.run(again.broker)
+    assert isinstance(waiting, Resume)
+    assert isinstance(received, memoryview)
+    received[:] = bytes(len(received))  # the buffer is used again
+    answer: Any = waiting.then(await waiting.work())
+    assert answer.responses[0].partition_responses[0].base_offset == 3
 
 
 async def test_a_compacted_topic_takes_no_record_without_a_key(desk: Desk) -> None:
@@ -407,7 +440,7 @@ async def test_a_topic_deleted_while_a_batch_is_looked_into_takes_nothing(strict
     assert isinstance(outcome, Resume)
     found = await outcome.work()
     leader = strict.broker.leader("news", 0)
-    leader.delete()
+    leader.end(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     answer = outcome.then(found)
     assert isinstance(answer, ProduceResponse)
     (part,) = answer.responses[0].partition_responses

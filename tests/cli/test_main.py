@@ -73,7 +73,7 @@ def test_without_a_broker_one_line_says_how_to_start_one(
         (("group", "config", "g", "--set", "a=1", "--unset", "a"), "either --set or --unset"),
         (("group", "delete"), "Missing argument 'GROUPS...'"),
         (("group", "delete", "g"), "give --yes"),
-        (("serve", "--node-id", "one"), "node.id: 'one' is not a number"),
+        (("serve", "--node-id", "one"), "node.id: 'one' is not a whole number"),
         (("serve", "--set", "log.levl=info"), "did you mean log.level?"),
     ],
 )

@@ -45,10 +45,10 @@ def settled(code: int = 0) -> Answer:
     return answer
 
 
-def too_large(limit: int) -> Answer:
+def too_large(limit: int, code: ErrorCode = ErrorCode.MESSAGE_TOO_LARGE) -> Answer:
     def answer(request: Any) -> Message | None:
         size = len(request.topic_data[0].partition_data[0].records)
-        return settled(ErrorCode.MESSAGE_TOO_LARGE if size > limit else 0)(request)
+        return settled(code if size > limit else 0)(request)
 
     return answer
 
@@ -152,10 +152,13 @@ def test_a_batch_that_the_broker_has_already_is_delivered(
     assert [each.record_count for each in delivered] == [1]
 
 
+@pytest.mark.parametrize(
+    "code", [ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE], ids=["topic", "segment"]
+)
 def test_a_batch_too_large_for_the_topic_is_halved_until_it_fits(
-    broker: ScriptedBroker, producer_of: MakeProducer
+    broker: ScriptedBroker, producer_of: MakeProducer, code: ErrorCode
 ) -> None:
-    broker.answers(ApiKey.PRODUCE, too_large(170))
+    broker.answers(ApiKey.PRODUCE, too_large(170, code))
     producer = producer_of()
     for number in range(4):
         producer.send(b"%d" % number * 50, partition=0)

@@ -14,6 +14,7 @@ from tests.log.making import NOW_MS, TOPIC_ID
 from penstock.config import TopicConfig
 from penstock.coordination import loading
 from penstock.coordination.loading import load
+from penstock.coordination.pace import COST_A_SLICE
 from penstock.coordination.turn import Event
 from penstock.log.damage import Damage
 from penstock.log.partition_log import PartitionLog
@@ -23,7 +24,7 @@ from penstock.wire.batch_builder import build_batch, end_marker
 from penstock.wire.compression import Codec
 from penstock.wire.records import Record
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
-from penstock.wire.stored_codec import encode_key, encode_value
+from penstock.wire.stored_codec import StoredKey, encode_key, encode_value
 from penstock.world.ports import Cold
 from penstock.world.real_disk import RealDisk, RealFile
 
@@ -58,15 +59,29 @@ def append(log: PartitionLog, batch: bytearray) -> None:
     log.write_out()
 
 
-def loaded(disk: RealDisk, log: PartitionLog) -> list[Event]:
+def _nothing_is_left_out(key: StoredKey, problem: str) -> None:
+    raise AssertionError(f"{key}: {problem}")
+
+
+def loaded(
+    disk: RealDisk, log: PartitionLog, left_out: dict[int, str] | None = None
+) -> list[Event]:
     found: list[Event] = []
-    asyncio.run(carry_out(partial(wait_on, disk), load(log, found.append)))
+
+    def leave_out(key: StoredKey, problem: str) -> None:
+        assert isinstance(key, OffsetCommitKey)
+        assert left_out is not None
+        left_out[key.partition] = problem
+
+    asyncio.run(carry_out(partial(wait_on, disk), load(log, found.append, leave_out)))
     return found
 
 
-def offsets(disk: RealDisk, log: PartitionLog) -> dict[int, int | None]:
+def offsets(
+    disk: RealDisk, log: PartitionLog, left_out: dict[int, str] | None = None
+) -> dict[int, int | None]:
     found = {}
-    for event in loaded(disk, log):
+    for event in loaded(disk, log, left_out):
         assert isinstance(event.key, OffsetCommitKey)
         assert event.value is None or isinstance(event.value, OffsetCommitValue)
         found[event.key.partition] = event.value.offset if event.value else None
@@ -99,7 +114,7 @@ def test_a_log_of_many_chunks_is_read_to_its_end(
     disk: RealDisk, log: PartitionLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loading, "CHUNK_BYTES", 200)
-    monkeypatch.setattr(loading, "EVENTS_A_STEP", 7)
+    monkeypatch.setattr(loading, "EVENT_COST", COST_A_SLICE // 7)
     for partition in range(100):
         write(log, (key(partition), value(partition)))
     assert offsets(disk, log) == {each: each for each in range(100)}
@@ -136,13 +151,10 @@ def test_events_of_types_that_are_not_known_are_left_out(
         (b"\x00", value(1)),
         (struct.pack(">h", 1) + b"\x00\x50short", value(1)),
         (key(7) + b"more", value(1)),
-        (key(7), b""),
-        (key(7), value(1)[:-3]),
-        (key(7), struct.pack(">h", 99) + value(1)),
     ],
     ids=str,
 )
-def test_an_event_that_cannot_be_read_is_told_of_and_hides_no_others(
+def test_an_event_whose_key_cannot_be_read_is_told_of_and_hides_no_others(
     disk: RealDisk,
     log: PartitionLog,
     caplog: pytest.LogCaptureFixture,
@@ -151,6 +163,20 @@ def test_an_event_that_cannot_be_read_is_told_of_and_hides_no_others(
     write(log, (key(0), value(1)), bad, (key(1), value(2)))
     assert offsets(disk, log) == {0: 1, 1: 2}
     assert "cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "bad", [b"", value(1)[:-3], struct.pack(">h", 99) + value(1)], ids=["empty", "short", "newer"]
+)
+def test_an_event_whose_value_cannot_be_read_is_told_of_with_its_key(
+    disk: RealDisk, log: PartitionLog, bad: bytes
+) -> None:
+    write(log, (key(0), value(1)), (key(7), bad), (key(1), value(2)))
+    left_out: dict[int, str] = {}
+    assert offsets(disk, log, left_out) == {0: 1, 1: 2}
+    assert left_out.keys() == {7}
+    write(log, (key(7), value(3)))
+    assert offsets(disk, log) == {0: 1, 1: 2, 7: 3}, "what came later can be read"
 
 
 def test_an_event_that_cannot_be_applied_is_told_of_and_hides_no_others(
@@ -165,8 +191,14 @@ def test_an_event_that_cannot_be_applied_is_told_of_and_hides_no_others(
             raise KeyError("nonsense")
         applied.append(event)
 
-    asyncio.run(carry_out(partial(wait_on, disk), load(log, apply)))
+    left_out: list[tuple[StoredKey, str]] = []
+
+    def leave_out(key: StoredKey, problem: str) -> None:
+        left_out.append((key, problem))
+
+    asyncio.run(carry_out(partial(wait_on, disk), load(log, apply, leave_out)))
     assert len(applied) == 1
+    assert left_out == [(OffsetCommitKey("group", "orders", 0), "KeyError('nonsense')")]
     assert "makes no sense" in caplog.text
 
 
@@ -208,6 +240,6 @@ def test_a_log_that_is_not_in_memory_is_warmed_first(
             warmed.append(wait)
 
     found: list[Event] = []
-    asyncio.run(carry_out(wait_for, load(log, found.append)))
+    asyncio.run(carry_out(wait_for, load(log, found.append, _nothing_is_left_out)))
     assert len(warmed) == 1
     assert len(found) == 1

@@ -1,4 +1,4 @@
-"""Any bytes as a stream from a client: frames, request headers, and the short way for Produce.
+"""Any bytes as a stream from a client: frames, request headers, the short ways of two APIs.
 
 python tests/fuzz/fuzz_frames.py -max_total_time=60
 """
@@ -14,6 +14,8 @@ with atheris.instrument_imports(include=["penstock.wire"]):
     from penstock.wire.codec import request_header
     from penstock.wire.frames import FrameReader
     from penstock.wire.messages.k00_produce import ProduceRequest
+    from penstock.wire.messages.k01_fetch import FetchRequest
+    from penstock.wire.short_fetch import read_fetch
     from penstock.wire.single_produce import read_single
 
 LIMIT = 4096
@@ -39,6 +41,10 @@ def frames_of(provider: atheris.FuzzedDataProvider) -> list[bytes]:
 
 def look_at(frame: bytes) -> None:
     header, body = request_header(frame)
+    fetch = read_fetch(memoryview(frame))
+    if fetch is not None:
+        assert fetch.request == FetchRequest.decode(frame, header.api_version, body)
+        assert (fetch.version, fetch.client_id) == (header.api_version, header.client_id)
     single = read_single(memoryview(frame))
     if single is None:
         return

@@ -259,7 +259,7 @@ def test_what_changed_while_a_checkpoint_was_written_is_news_to_the_next(
     folder.end_checkpoint()
     folder.checkpoint()
     epochs = (tmp_path / "data" / "orders-0" / "leader-epoch-checkpoint").read_text()
-    assert epochs.endswith("\n7 8\n")
+    assert epochs.rstrip().endswith("\n7 8")
     again = recovered(disk, copied(tmp_path / "data", tmp_path / "crashed"))
     assert (again.epochs.latest, again.recovery_point) == (7, 9)
 

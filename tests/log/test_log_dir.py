@@ -458,3 +458,78 @@ def test_the_offsets_of_a_folder_that_is_gone_are_not_used_again(
     again = orders(a_folder(disk, path))
     again.open()
     assert (again.start_offset, again.end_offset) == (2, 3)
+
+
+# Checkpoints that are wrong
+
+
+def of_five(disk: RealDisk, path: Path) -> None:
+    """Five records, of which the first is deleted; a clean stop."""
+    folder = a_folder(disk, path)
+    log = orders(folder)
+    for number in range(5):
+        put(log, b"%d" % number)
+    log.high_watermark = 5
+    log.advance_start(1)
+    folder.close()
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_start_past_the_end_is_not_believed(
+    disk: RealDisk, path: Path, clean: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    of_five(disk, path)
+    (path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 9\n")
+    if not clean:
+        (path / ".kafka_cleanshutdown").unlink()
+    folder, log = recovered(disk, path)
+    assert log.is_open
+    assert (log.start_offset, log.end_offset) == (0, 5)
+    assert [value for _, value in all_values(log)] == [b"0", b"1", b"2", b"3", b"4"]
+    (line,) = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    assert "past its end 5" in line
+    folder.close()
+
+
+CHECKPOINTS = [
+    "log-start-offset-checkpoint",
+    "recovery-point-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "penstock-topic-id-checkpoint",
+]
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_checkpoint_with_a_changed_digit_or_cut_is_looked_through_instead(
+    disk: RealDisk, path: Path, name: str
+) -> None:
+    of_five(disk, path)
+    data = (path / name).read_bytes()
+    row = data.index(b"orders")
+    digit = row + len("orders 0 ")
+    (path / name).write_bytes(data[:digit] + b"3" + data[digit + 1 :])
+    folder = a_folder(disk, path)
+    assert name in folder.problems[0]
+    assert not folder.was_clean
+    folder.abandon()
+    for end in range(row, len(data)):
+        (path / name).write_bytes(data[:end])
+        folder = a_folder(disk, path)
+        assert name in folder.problems[0]
+        folder.abandon()
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_log_of_which_a_checkpoint_is_gone_is_looked_through(
+    disk: RealDisk, path: Path, name: str
+) -> None:
+    of_five(disk, path)
+    (path / name).unlink()
+    folder = a_folder(disk, path)
+    log = orders(folder)
+    for _ in folder.recover_all():
+        pass
+    assert log.is_open, "nothing that may be wrong is shown of it"
+    assert log.end_offset == 5
+    folder.close()
+    assert a_folder(disk, path).was_clean

@@ -337,7 +337,7 @@ def test_room_is_taken_ahead_of_large_writes_alone_and_in_proportion(
     assert log.active.size < blocks <= log.active.size * 5 / 4 + 4096
     settle(log)
     log.close()
-    assert len(all_values(opened(disk, folder))) == 6
+    assert len(all_values(opened(disk, str(folder)))) == 6
 
 
 def test_no_room_is_taken_beyond_a_segments_end(disk: RealDisk, folder: Path) -> None:

@@ -449,36 +449,3 @@ def test_leftovers_of_deletion_and_compaction_are_removed(
     left = {path.name for path in folder.iterdir()}
     assert not {name for name in left if name.endswith((".deleted", ".cleaned", ".tmp"))}
     assert "00000000000000000007.index" not in left
-
-
-def test_a_swap_that_was_begun_is_completed(disk: RealDisk, folder: Path) -> None:
-    log = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
-    for number in range(40):
-        put(log, b"%03d" % number * 20)
-    settle(log)
-    first, second, third = log.segments[:3]
-    merged = Path(first.file.path).read_bytes()[:-110] + Path(second.file.path).read_bytes()
-    keep = headers_at(log, 0)[:-1]
-    data = Path(first.file.path).read_bytes()[: sum(header.size for header in keep)]
-    merged = data + Path(second.file.path).read_bytes()
-    Path(first.file.path + ".swap").write_bytes(merged)
-    for _ in range(2):
-        recovered = opened(disk, str(folder), SMALL_SEGMENTS, recovery_point=40)
-        assert [segment.base for segment in recovered.segments[:2]] == [0, third.base]
-        assert not recovered.damage
-        dropped = keep[-1].last_offset + 1
-        assert [o for o, _ in all_values(recovered)] == [o for o in range(40) if o != dropped]
-
-
-def test_a_swap_whose_batches_were_not_renamed_yet_is_undone(
-    log: PartitionLog, disk: RealDisk, folder: Path
-) -> None:
-    put(log, b"a")
-    log.close()
-    index = folder / "00000000000000000000.timeindex"
-    before = index.read_bytes()
-    Path(f"{index}.swap").write_bytes(b"of a compacted segment")
-    (folder / "00000000000000000000.log.cleaned").write_bytes(b"half")
-    assert all_values(opened(disk, str(folder))) == [(0, b"a")]
-    assert index.read_bytes() == before
-    assert not list(folder.glob("*.swap"))

@@ -5,19 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 from struct import pack_into, unpack_from
+from typing import Any
 
 import pytest
-from tests.log.making import NOW_MS, TOPIC_ID, all_values, opened, put, settle
+from tests.log.making import NOW_MS, TOPIC_ID, all_values, copied, opened, put, settle
 from tests.log.test_timestamps import ColdDisk
 from tests.log.timing import drop_expired, finished, newest, patient_headers, since
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
-from penstock.log import reindexing
+from penstock.log import drafting, reindexing
+from penstock.log.drafting import Draft
+from penstock.log.index_cache import IndexCache
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
-from penstock.log.segment import Amiss, Draft, IndexCache, Segment
+from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Wait
 from penstock.wire.batch import read_header, size_at
 from penstock.world.ports import Cold
@@ -99,9 +102,9 @@ def test_a_wrong_index_is_gone_through_once(
     files(filled, ".index")[0].unlink()
     drafted: list[Segment] = []
 
-    def noted(segment: Segment) -> Draft:
+    def noted(segment: Segment, **more: Any) -> Draft:
         drafted.append(segment)
-        return Draft(segment)
+        return Draft(segment, **more)
 
     monkeypatch.setattr(reindexing, "Draft", noted)
     log = started(disk, filled)
@@ -324,6 +327,28 @@ def test_damage_met_by_a_reader_is_noted_and_the_rest_goes_on(
     assert again.damage == log.damage
 
 
+@pytest.mark.parametrize("segment", [0, 1, -1])
+@pytest.mark.parametrize("how", ["zeroed", "cut", "torn"])
+def test_no_read_gives_bytes_that_do_not_begin_with_a_batch(
+    disk: RealDisk, filled: Path, segment: int, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = files(filled, ".log")[segment]
+    data, base = path.read_bytes(), int(path.stem)
+    changed = {"zeroed": bytes(100) + data[100:], "cut": data[:60], "torn": data[5:]}
+    log = started(disk, filled)
+    log.open()
+    path.write_bytes(changed[how])
+    log.segments[segment].size = len(changed[how])
+    with pytest.raises(Amiss):
+        log.read(base, 500, COUNT)
+    with pytest.raises(Refused) as refused:
+        patient_headers(log, base, 500)
+    assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
+    with pytest.raises(Refused):
+        log.read(base, 500, COUNT)
+    assert len([each for each in caplog.records if "is damaged" in each.getMessage()]) == 1
+
+
 def test_who_runs_into_damage_has_it_noted_on_the_way(disk: RealDisk, filled: Path) -> None:
     files(filled, ".index")[0].write_bytes(b"")
     log = started(disk, filled)
@@ -362,7 +387,7 @@ def test_a_draft_that_stops_at_damage_replaces_nothing_on_disk(
     paths = files(filled, ".index")[0], files(filled, ".timeindex")[0]
     before = [path.read_bytes() for path in paths]
     break_batch(files(filled, ".log")[0], 7)
-    log.segments[0].remake_indexes()
+    drafting.remake_on_disk(log.segments[0])
     assert [path.read_bytes() for path in paths] == before
 
 
@@ -430,3 +455,66 @@ def test_a_log_that_lost_its_first_segment_says_so(
     log.open()
     assert log.start_offset == whole.segments[1].base
     assert f"begins with offset {log.start_offset}, not 0" in caplog.text
+
+
+# Offsets that jump
+
+
+def jump(path: Path, number: int, how: str) -> None:
+    """The batches before and after one of a segment do not follow each other any more."""
+    data, position = bytearray(path.read_bytes()), 0
+    for _ in range(number):
+        position += size_at(data, position)
+    if how == "lost":
+        del data[position : position + size_at(data, position)]
+    else:
+        pack_into(">q", data, position, read_header(data, position).base_offset + 2)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("how", ["lost", "changed"])
+@pytest.mark.parametrize("segment", [0, 1, -1])
+@pytest.mark.parametrize("number", [0, 4, 7])
+def test_a_jump_is_the_same_damage_to_who_goes_through_a_segment_as_to_recovery(
+    disk: RealDisk, filled: Path, tmp_path: Path, how: str, segment: int, number: int
+) -> None:
+    path = files(filled, ".log")[segment]
+    jump(path, number, how)
+    recovered = opened(disk, str(copied(filled, tmp_path / "copy")), INDEXED)
+    log = started(disk, filled)
+    log.open()
+    finished(log, reindex(log, log.segments[segment]))
+    assert log.damage == recovered.damage
+    first = int(path.stem) + number
+    (stretch,) = log.damage
+    assert stretch.first_offset == first
+    assert is_refused(log, first)
+    assert patient_headers(log, stretch.end_offset)[0].base_offset == stretch.end_offset
+    finished(log, reindex(log, log.segments[segment]))
+    assert log.damage == [stretch], "what is known is not noted twice"
+
+
+@pytest.mark.parametrize("how", ["lost", "changed"])
+def test_a_jump_at_the_end_of_a_segment_is_damage(
+    disk: RealDisk, filled: Path, tmp_path: Path, how: str
+) -> None:
+    path, following = files(filled, ".log")[0], int(files(filled, ".log")[1].stem)
+    jump(path, following - (2 if how == "lost" else 1), how)
+    recovered = opened(disk, str(copied(filled, tmp_path / "copy")), INDEXED)
+    log = started(disk, filled)
+    log.open()
+    finished(log, reindex(log, log.segments[0]))
+    assert log.damage == recovered.damage
+    assert log.damage[0].end_offset == following
+
+
+def test_a_jump_in_a_compacted_log_is_none(disk: RealDisk, filled: Path) -> None:
+    path = files(filled, ".log")[1]
+    jump(path, 7, "lost")
+    log = started(disk, filled)
+    (filled / "penstock.compacted").touch()
+    log.open()
+    finished(log, reindex(log, log.segments[1]))
+    assert not log.damage
+    missing = int(path.stem) + 7
+    assert patient_headers(log, missing)[0].base_offset == missing + 1

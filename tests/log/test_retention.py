@@ -75,7 +75,10 @@ def test_where_the_log_ends_is_synced_off_the_loop_before_all_of_it_goes(
         put(aged, b"meanwhile", at_ms=NOW_MS + 1_000_000)
 
     finished(aged, aged.expire(NOW_MS + 1_000_000, 40), between)
-    assert waits == [Sync((), [str(folder)])]
+    (wait,) = waits
+    assert isinstance(wait, Sync)
+    assert wait.folders == [str(folder)]
+    assert str(folder / "00000000000000000040.snapshot") in {file.path for file in wait.files}
     assert all_values(aged) == [(40, b"meanwhile")]
 
 

@@ -71,6 +71,33 @@ def test_batches_that_are_too_large_are_refused() -> None:
     check_batch(memoryview(batch), TopicConfig(max_message_bytes=len(batch)), NOW_MS)
 
 
+def test_a_batch_that_no_segment_can_hold_is_refused() -> None:
+    batch = a_batch(b"x" * 100)
+    config = TopicConfig(segment_bytes=len(batch) - 1)
+    assert refusal(batch, config) == ErrorCode.RECORD_LIST_TOO_LARGE
+    check_batch(memoryview(batch), TopicConfig(segment_bytes=len(batch)), NOW_MS)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.ZSTD])
+def test_no_batch_says_that_it_has_more_records_than_it_can_hold(codec: Codec) -> None:
+    most = 1 << 31
+    batch = changed(a_batch(b"a", codec=codec), record_count=most - 1, last_offset_delta=most - 2)
+    assert refusal(batch) == ErrorCode.INVALID_RECORD
+
+
+def test_records_may_be_as_small_as_they_can_be() -> None:
+    smallest = [Record(number, NOW_MS, None, None) for number in range(60)]
+    batch = build_batch(smallest)
+    assert (len(batch) - 61) == 60 * 7
+    check_batch(memoryview(batch), DEFAULTS, NOW_MS)
+    one_more = changed(batch, record_count=61, last_offset_delta=60)
+    assert refusal(one_more) == ErrorCode.INVALID_RECORD
+    smallest = [Record(number, NOW_MS, None, None) for number in range(60_000)]
+    many = build_batch(smallest, codec=Codec.ZSTD)
+    assert len(many) < len(smallest) * 7
+    check_batch(memoryview(many), DEFAULTS, NOW_MS)
+
+
 def test_records_from_too_long_ago_are_refused_unless_the_brokers_time_counts() -> None:
     old = a_batch(b"a", b"b", at_ms=[NOW_MS - 5001, NOW_MS])
     config = TopicConfig(message_timestamp_before_max_ms=5000)

@@ -20,8 +20,9 @@ from tests.log.making import (
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
+from penstock.log import producer_snapshot
+from penstock.log.index_cache import IndexCache
 from penstock.log.partition_log import PartitionLog
-from penstock.log.segment import IndexCache
 from penstock.wire import batch as batches
 from penstock.wire.batch_builder import end_marker
 
@@ -106,7 +107,7 @@ def known(log: PartitionLog) -> list[object]:
         (log.start_offset, log.end_offset, log.synced_end, log.size_bytes, log.epochs.entries),
         (active.indexed_at, active.max_timestamp, active.max_timestamp_offset),
         (active.offsets.encode(), active.times.encode(), list(active.aborted or ())),
-        {producer_id: producer.state() for producer_id, producer in states.producers.items()},
+        {each.id: producer_snapshot.encode([each]) for each in states.settled()},
         (states.open_transactions(), states.first_unstable(0), states.before),
     ]
 

@@ -21,13 +21,18 @@ def finished(
     log: PartitionLog, steps: Steps[T], between: Callable[[Wait], None] = lambda _: None
 ) -> T:
     """What the steps come to; `between` is called after each."""
+    failure: OSError | None = None
     while True:
         try:
-            wait = next(steps)
+            wait = next(steps) if failure is None else steps.throw(failure)
         except StopIteration as end:
             result: T = end.value
             return result
-        carry_out(log, wait)
+        failure = None
+        try:
+            carry_out(log, wait)
+        except OSError as error:
+            failure = error
         between(wait)
 
 

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from penstock.metadata.store import Store
-from penstock.metadata.stores.sqlite import SqliteStore
 
 OpenStore = Callable[[], Awaitable[Store]]
 """Opens the same store once more, as another broker would."""
 
 
-def sqlite_opener(folder: Path) -> OpenStore:
-    return lambda: SqliteStore.open(str(folder / "metadata.db"))
-
-
-BACKENDS: dict[str, Callable[[Path], OpenStore]] = {"sqlite": sqlite_opener}
-
-
-@pytest.fixture(params=sorted(BACKENDS))
+@pytest.fixture(params=["etcd", "sim", "sqlite", "zookeeper"])
 async def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OpenStore]:
-    opener = BACKENDS[request.param](tmp_path)
+    opener: OpenStore = import_module(f"tests.metadata.{request.param}_backend").opener(tmp_path)
     opened: list[Store] = []
 
     async def open_another() -> Store:

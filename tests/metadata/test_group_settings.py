@@ -179,7 +179,7 @@ LIMITS = {
         (INTERVAL, "12001", r"more than the broker's group\.consumer\.max\.heartbeat.*=12000"),
         (TIMEOUT, "0", "less than 1"),
         (INTERVAL, "-1", "less than 0"),
-        (TIMEOUT, "soon", "not a number"),
+        (TIMEOUT, "soon", "not a whole number"),
         (TIMEOUT, None, "a value is needed"),
         ("consumer.session.timeout", "1", "did you mean consumer.session.timeout.ms"),
         ("group.consumer.session.timeout.ms", "20000", "unknown setting"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import ErrorCode, Refused, Unusable
-from penstock.metadata.changes import Commit, create_topic, delete_topic
+from penstock.metadata.changes import Commit, add_partitions, create_topic, delete_topic
 from penstock.metadata.cluster import Changed
 from penstock.metadata.cluster_changes import allocate_producer_ids, register_broker
 from penstock.metadata.features import INITIAL, SUPPORTED
@@ -19,7 +19,14 @@ from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.merging import merge
 from penstock.metadata.records import BrokerRecord, ClusterRecord, encode
-from penstock.metadata.store import Conflict, NoRoom, SessionLost, Unavailable, Unknown
+from penstock.metadata.store import (
+    OPERATIONS_MAX,
+    Conflict,
+    NoRoom,
+    SessionLost,
+    Unavailable,
+    Unknown,
+)
 from penstock.metadata.stores import sqlite_file
 from penstock.metadata.stores.sqlite import SqliteStore
 
@@ -62,7 +69,7 @@ async def start(tmp_path: Path) -> AsyncIterator[StartKeeper]:
         store = await SqliteStore.open(str(tmp_path / "metadata.db"))
         keeper = Keeper(Unreliable(store), Image(), on_change)
         started.append(keeper)
-        await keeper.start(cluster_id)
+        await keeper.start(cluster_id, b"secret")
         return keeper
 
     yield start_keeper
@@ -312,3 +319,65 @@ async def test_a_change_while_stopping_is_told_so(start: StartKeeper) -> None:
     await keeper.close()
     with pytest.raises(Refused, match="stopping"):
         await keeper.change(allocating(b"1"))
+
+
+# More than a store takes at once
+
+
+def creating_large(name: str, partitions: int, topic_id: bytes) -> Callable[[Image], Commit[Any]]:
+    return lambda image: create_topic(
+        image, name, topic_id=topic_id, now_ms=1, partitions=partitions, replication=1
+    )
+
+
+async def test_a_topic_of_many_partitions_is_there_at_once(start: StartKeeper) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def note(changed: Changed) -> None:
+        seen.append((len(changed.created), len(changed.partitions)))
+
+    keeper = await start(on_change=note)
+    await register(keeper)
+    seen.clear()
+    count = 2 * OPERATIONS_MAX + 1
+    await keeper.change(creating_large("t", count, b"t" * 16))
+    assert sum(created for created, _ in seen) == 1
+    assert (1, count) in seen, "with all its partitions"
+    assert len(keeper.image.topics["t"].partitions) == count
+    await keeper.change(partial(delete_topic, name="t", nonce=b"n" * 16))
+    assert [entry.key for entry in (await keeper.store.list("/partitions/"))[0]] == []
+
+
+@pytest.mark.parametrize("failure", ["lost request", "lost answer", "conflict"])
+async def test_what_is_written_ahead_is_written_again_if_need_be(
+    start: StartKeeper, failure: str
+) -> None:
+    keeper = await start()
+    await register(keeper)
+    keeper.store.failures = ["", failure]  # type: ignore[attr-defined]
+    count = 3 * OPERATIONS_MAX
+    await keeper.change(creating_large("t", count, b"t" * 16))
+    assert None not in keeper.image.topics["t"].partitions
+    assert len(keeper.image.topics["t"].partitions) == count
+
+
+async def test_of_two_brokers_that_add_partitions_each_sees_what_the_other_did(
+    start: StartKeeper,
+) -> None:
+    one, other = await start(), await start()
+    await register(one)
+    await one.change(creating_large("t", 1, b"t" * 16))
+    await other.change(lambda image: allocate_producer_ids(image, nonce=b"2"))
+
+    def growing(to: int, nonce: bytes) -> Callable[[Image], Commit[Any]]:
+        def decide(image: Image) -> Commit[Any]:
+            now = image.topics["t"].record.partitions
+            return add_partitions(image, "t", max(now, 1) + to, nonce=nonce)
+
+        return decide
+
+    await asyncio.gather(one.change(growing(150, b"1" * 16)), other.change(growing(250, b"2" * 16)))
+    await one.change(lambda image: allocate_producer_ids(image, nonce=b"3"))
+    topic = one.image.topics["t"]
+    assert topic.record.partitions == 401
+    assert all(record is not None and record.leader == 1 for record in topic.partitions)

@@ -42,7 +42,7 @@ def test_an_ipv6_address_is_shown_in_brackets() -> None:
         {"advertised.listeners": "0.0.0.0:9092"},
         {"advertised.listeners": "[::]:9092"},
         {"advertised.listeners": "foo"},
-        {"metadata.store": "etcd://x"},
+        {"metadata.store": "redis://x"},
         {"metadata.store": "sqlite:"},
     ],
 )

@@ -1,12 +1,15 @@
-"""A broker for groups whose consumers die, and a stage for a group."""
+"""Brokers for groups whose consumers die, a stage for a group, clusters, and traffic for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.cluster_process import Cluster
+from tests.cluster_traffic import Traffic
 from tests.group_stage import QUICK_BROKER, Stage
 
 
@@ -31,3 +34,48 @@ def stage(tmp_path: Path) -> Iterator[Callable[[BrokerProcess, str], Stage]]:
     yield make
     for each in made:
         each.end()
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    running = Cluster(tmp_path_factory.mktemp("cluster")).start(3)
+    yield running
+    running.end()
+    running.check_lines()
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
+    """Three brokers on one SQLite file. Tests may harm them: afterwards they are mended."""
+    yield shared_cluster
+    shared_cluster.mend()
+
+
+@pytest.fixture
+def own_cluster(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
+    """Makes clusters without brokers, in which a test may lose them, and on a store of its own."""
+    made: list[Cluster] = []
+
+    def make(**more: Any) -> Cluster:
+        folder = tmp_path / f"cluster-{len(made)}"
+        folder.mkdir()
+        made.append(Cluster(folder, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
+@pytest.fixture
+def traffic() -> Iterator[Callable[..., Traffic]]:
+    """Sends to a cluster's topic until the test is over, or told to finish."""
+    made: list[Traffic] = []
+
+    def make(cluster: Cluster, topic: str, **options: Any) -> Traffic:
+        made.append(Traffic(cluster.address, topic, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.abandon()

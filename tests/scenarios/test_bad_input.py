@@ -408,7 +408,7 @@ def test_a_metadata_store_of_a_newer_release_or_of_something_else(stopped: Broke
     ("options", "code", "hint"),
     [
         (("--set", "nope=1"), 2, "unknown setting nope"),
-        (("--set", "node.id=x"), 2, "not a number"),
+        (("--set", "node.id=x"), 2, "not a whole number"),
         (("--set", "segment.bytes=1"), 2, "segment.bytes"),
         (("--set", "log.segment.bytes=1"), 2, "log.segment.bytes"),
         (("--listen", "nonsense"), 2, "HOST:PORT"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -10,7 +11,9 @@ from tests.api.grouping import GROUP, commit, join, sync
 from tests.raw_client import frame_of
 from tests.server.house import House, MemoryConnection
 
+from penstock.api.handlers import k42_delete_groups
 from penstock.api.shard import Shard
+from penstock.coordination.group import offsets
 from penstock.coordination.group.groups import Group
 from penstock.errors import ErrorCode
 from penstock.log.steps import Steps
@@ -24,6 +27,7 @@ from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 from penstock.wire.messages.k11_join_group import JoinGroupResponse
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
 from penstock.wire.messages.k14_sync_group import SyncGroupResponse
+from penstock.wire.messages.k42_delete_groups import DeleteGroupsRequest
 from penstock.wire.stored.consumer_protocol_assignment import (
     ConsumerProtocolAssignment,
     TopicPartition,
@@ -272,3 +276,23 @@ async def test_a_plan_that_could_not_be_written_is_given_to_nobody(place: Coordi
     await place.until(lambda: place.group is not None)
     assert place.group is not None
     assert list(place.group.body.members) == [member], "it is as it was before the round"
+
+
+async def test_what_a_deletion_has_appended_is_written_out_when_its_client_leaves(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in (k42_delete_groups, offsets):
+        monkeypatch.setattr(each, "OFFSETS_A_TURN", 10)
+    place = Coordinated(house)
+    await place.start()
+    house.desk.create("wide", partitions=1_000)
+    await place.ask(commit(topic="wide", partitions=tuple(range(1_000))), 8)
+    log = house.broker.leader(OFFSETS, house.broker.groups.place(GROUP)[0]).log
+    leaver = house.connect()
+    leaver.give(frame_of(DeleteGroupsRequest([GROUP]), 2))
+    await place.until(lambda: bool(house.broker._dirty))
+    house.session_of(leaver).close()
+    await asyncio.sleep(0)
+    assert not house.broker._dirty
+    await place.until(lambda: log.synced_end == log.end_offset)
+    await place.coordinating.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -109,6 +110,7 @@ async def test_a_request_that_never_ends_is_closed_however_steadily_it_drips(
     connection = house.connect()
     for byte in PING[:-1]:
         connection.give(bytes([byte]))
+        await asyncio.sleep(0)
         house.clock.time_ms += 30_000 // (len(PING) - 2)
     house.clock.time_ms += 1000
     house.door.close_idle()

@@ -205,7 +205,7 @@ async def test_a_session_that_ended_is_held_by_nobody(house: House) -> None:
     leader = house.broker.leader("news", 0)
     assert len(leader.moved) == 10
     house.session_of(connection).close()
-    assert (len(leader.moved), house.door.connections, house.door._sending) == (0, 0, {})
+    assert (len(leader.moved), house.door.connections, house.door._sending) == (0, 0, set())
 
 
 async def test_beginnings_of_requests_are_budgeted_once_they_take_much_memory(

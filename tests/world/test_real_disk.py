@@ -328,6 +328,16 @@ def test_room_is_found_beyond_the_end_and_given_back_with_what_is_cut_off(
     assert disk.read_whole(file.path) == b"x" * 4096
 
 
+def test_no_room_is_taken_ahead_where_there_is_little(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_disk, "RESERVE_FROM_FREE_BYTES", 1 << 62)
+    file = disk.open(str(tmp_path / "a"))
+    file.append([b"x"])
+    file.reserve(1 << 20)
+    assert os.stat(file.path).st_blocks * 512 < 1 << 20
+
+
 def test_a_reservation_that_the_disk_refuses_is_left_to_the_write(
     disk: RealDisk, tmp_path: Path
 ) -> None:

@@ -17,13 +17,19 @@ from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Steps
 from penstock.metadata.cluster import Topic
+from penstock.metadata.election import leader_is_new
 from penstock.metadata.image import Image
+from penstock.metadata.records import PartitionRecord
+from penstock.replication.follower import Follower
 from penstock.replication.leader import Leader
+from penstock.replication.replica import Replica
 from penstock.world.ports import Chance, Clock, Cold, Disk
 
 lines = logging.getLogger(__name__)
 
 
+Place = tuple[bytes, int]
+"""A partition, by its topic's id and its index."""
 InSteps = Callable[[Steps[Any]], Awaitable[Any]]
 """Carries out, off the handlers' path, what takes long; gives what it comes to."""
 
@@ -41,6 +47,20 @@ class Dropped(NamedTuple):
 
     paths: list[str]
     delay_ms: int
+
+
+class NotOpen(Refused):
+    """A log of which something has to be made again, which takes its time: ask again later, or when
+    the log's own steps have been carried out."""
+
+    def __init__(self, name: str, log: PartitionLog) -> None:
+        super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{name} is being opened; try again")
+        self.log = log
+
+    def steps(self) -> Steps[None]:
+        """Whether it can be opened shows at the next attempt."""
+        with suppress(OSError, Unusable, Refused):
+            yield from self.log.open_steps()
 
 
 class Broker:
@@ -65,23 +85,41 @@ class Broker:
         self.answered = answered
         self.in_steps = in_steps
         self.fetch_sessions = FetchSessions(config.fetch_sessions, chance)
+        self.monotonic_ms = clock.monotonic_ms
         self.groups = Coordinator(self, clock)
         self.disk_is_full = False
+        self.open_soon: Callable[[PartitionLog], bool] = _opened
+        """For a log that takes long to open; whether that is done."""
+        self.has_lease: Callable[[], bool] = lambda: True
+        """Whether the store has confirmed lately that this broker is registered."""
+        self.is_registered = True
+        """Whether this process has been: before that it leads nothing."""
         self.configured: dict[str, str] = {}
         """What was set for this broker in file and command line, by name."""
         self._producer_ids: deque[int] = deque()
         """What is left of the blocks of producer ids that this broker took from the store."""
         self._by_name: dict[tuple[str, int], Leader] = {}
         self._by_id: dict[tuple[bytes, int], Leader] = {}
-        self._dirty: dict[Leader, None] = {}
+        self._followers: dict[Place, Follower] = {}
+        self._dirty: dict[Replica, None] = {}
+        self.changing: dict[Leader, None] = {}
+        """Leaders whose in-sync replicas are to be others."""
+        self.on_caught_up: Callable[[], None] = lambda: None
+        self._moved: dict[Leader, None] = {}
         self._dropped: list[Dropped] = []
         self._unreadable: set[str] = set()
         """Partitions whose logs could not be opened, so that it is said once."""
 
     @property
     def controller_id(self) -> int:
-        """Who answers for changes of the cluster: anyone can, so the first of those alive."""
-        return min(self.image.brokers, default=-1)
+        """Who answers for changes of the cluster, as clients want it: anyone can."""
+        return self.image.controller_id
+
+    @property
+    def epoch(self) -> int:
+        """Of this broker's registration; -1 while there is none."""
+        registered = self.image.brokers.get(self.node_id)
+        return registered.epoch if registered else -1
 
     # -- partitions
 
@@ -125,20 +163,31 @@ class Broker:
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {partition.leader} leads {topic.name}-{index}",
             )
+        self._refuse_old_term(topic, index, partition)
         log = self._open_log(topic, index)
-        in_sync = frozenset(partition.isr)
-        leader = Leader(self.node_id, topic.name, index, partition.leader_epoch, in_sync, log)
+        leader = Leader(self.node_id, topic.name, index, partition, log, self.monotonic_ms())
         self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
         if log.synced_end < log.end_offset:  # it was recovered just now: it counts once synced
             self.appended(leader)
         return leader
+
+    def _refuse_old_term(self, topic: Topic, index: int, record: PartitionRecord) -> None:
+        """After a crash the log may have lost its end, which followers may have: what is appended
+        must be of another term then, or nobody could tell the two apart. And who is not registered
+        has not said yet what it has lost."""
+        if not self.is_registered or leader_is_new(self.image, topic, index, record):
+            raise Refused(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"broker {self.node_id} has just been started, and waits for its term to begin",
+            )
 
     def _open_log(self, topic: Topic, index: int) -> PartitionLog:
         """One log that cannot be read takes nothing else down with it."""
         name = f"{topic.name}-{index}"
         try:
             log = self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
-            log.open()
+            if not (log.open_a_little() or self.open_soon(log)):
+                raise NotOpen(name, log)
         except (OSError, Unusable) as problem:
             if name not in self._unreadable:
                 self._unreadable.add(name)
@@ -152,29 +201,107 @@ class Broker:
         """Partitions that have been used since the start; the others have nothing to look after."""
         return list(self._by_id.values())
 
-    def leaders_with_data(self) -> Iterator[Leader]:
+    def open_replicas(self) -> list[Replica]:
+        return [*self._by_id.values(), *self._followers.values()]
+
+    def replicas_with_data(self) -> Iterator[Replica]:
         """Every partition that has ever been written to, whether it was used since the start."""
-        for topic, index in list(self.log_dir.logs):
-            with suppress(Refused):  # deleted meanwhile, or not to be read
-                yield self.leader(topic, index)
+        for name, index in list(self.log_dir.logs):
+            topic = self.image.topic(name)
+            if topic is not None:
+                with suppress(Refused):  # not to be read, or nobody leads it
+                    yield self.replica(topic, index)
+
+    def replica(self, topic: Topic, index: int) -> Replica:
+        place = topic.id, index
+        return self.follower(place) if self.is_follower(place) else self.leader_by_id(*place)
 
     def remove_topic(self, topic: Topic) -> None:
         """It was deleted: nobody gets at its partitions any more, and who waits is told."""
         for index in range(topic.record.partitions):
-            leader = self._by_id.pop((topic.id, index), None)
-            if leader is not None:
-                del self._by_name[topic.name, index]
-                self._dirty.pop(leader, None)
-                leader.delete()
+            self._stop_leading((topic.id, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            self._stop_following((topic.id, index))
 
     def follow_partition(self, topic_id: bytes, index: int) -> None:
-        """Its record was changed. A leader with an epoch of old would refuse who knows the new one:
-        clients can come before a broker that starts after a crash has given itself new epochs."""
-        leader = self._by_id.get((topic_id, index))
+        """Its record was changed: this broker leads it, or follows, or has no part in it."""
+        place = topic_id, index
         record = self.image.partition(topic_id, index)
-        if leader is not None and record is not None and record.leader == self.node_id:
-            leader.epoch = record.leader_epoch
-            leader.in_sync = frozenset(record.isr)
+        if record is None:
+            return
+        if record.leader != self.node_id:
+            self._stop_leading(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        leader = self._by_id.get(place)
+        if leader is not None and self._lead_on(leader, record):
+            self.moved(leader)
+        follower = self._followers.get(place)
+        if follower is not None and not (
+            self.is_follower(place) and follower.epoch == record.leader_epoch
+        ):
+            self._stop_following(place)
+
+    def _lead_on(self, leader: Leader, record: PartitionRecord) -> bool:
+        is_same_term = leader.epoch == record.leader_epoch
+        return (leader.follow if is_same_term else leader.begin_term)(record, self.monotonic_ms())
+
+    def _stop_leading(self, place: Place, reason: ErrorCode) -> None:
+        leader = self._by_id.pop(place, None)
+        if leader is not None:
+            del self._by_name[leader.topic, leader.index]
+            self._dirty.pop(leader, None)
+            self.changing.pop(leader, None)
+            leader.end(reason)
+
+    # -- partitions that others lead
+
+    def is_follower(self, place: Place) -> bool:
+        """Whether this broker has a replica of a partition that somebody else leads."""
+        record = self.image.partition(*place)
+        return (
+            record is not None
+            and self.node_id in record.replicas
+            and record.leader not in (self.node_id, -1)
+        )
+
+    def follower(self, place: Place) -> Follower:
+        """Raises Refused if the partition is not followed here, or cannot be."""
+        found = self._followers.get(place)
+        if found is not None:
+            return found
+        topic, record = self.image.topic_by_id(place[0]), self.image.partition(*place)
+        if topic is None or record is None or not self.is_follower(place):
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "there is nothing to follow here")
+        log = self._open_log(topic, place[1])
+        if log.damage and self.node_id not in record.isr:
+            first = min(stretch.first_offset for stretch in log.damage)
+            lines.warning("%s-%d is copied again from %d on", topic.name, place[1], first)
+            log.truncate_to(first)
+        follower = Follower(topic.name, place[1], record.leader, record.leader_epoch, log)
+        self._followers[place] = follower
+        return follower
+
+    def _stop_following(self, place: Place) -> None:
+        follower = self._followers.pop(place, None)
+        if follower is not None:
+            self._dirty.pop(follower, None)
+            follower.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def has_left(self, place: Place) -> bool:
+        """Whether this broker has the log of a partition that others hold now, for all it knows."""
+        topic, record = self.image.topic_by_id(place[0]), self.image.partition(*place)
+        if topic is None or record is None or self.node_id in record.replicas:
+            return False
+        return (topic.name, place[1]) in self.log_dir.logs
+
+    def delete_left(self, place: Place) -> None:
+        topic = self.image.topic_by_id(place[0])
+        if topic is not None and self.has_left(place):
+            lines.info("%s-%d is held by others now, and is deleted here", topic.name, place[1])
+            self.log_dir.delete_log(topic.name, place[1], topic.id)
+
+    def caught_up(self, leader: Leader) -> None:
+        """Its in-sync replicas are to be looked at."""
+        self.changing[leader] = None
+        self.on_caught_up()
 
     def reconfigure_all(self) -> None:
         """Settings of brokers were changed: those that may change at run time, and all defaults."""
@@ -192,13 +319,14 @@ class Broker:
         """Its settings were changed: what is open works by the new ones from here on."""
         config = self.image.config(topic)
         for index in range(topic.record.partitions):
-            leader = self._by_id.get((topic.id, index))
-            if leader is not None:
-                leader.log.config = config
+            place = topic.id, index
+            replica = self._by_id.get(place) or self._followers.get(place)
+            if replica is not None:
+                replica.log.config = config
 
-    def advance_start(self, leader: Leader, offset: int) -> None:
+    def advance_start(self, replica: Replica, offset: int) -> None:
         """Records below an offset are gone, and so are the segments that hold nothing else."""
-        log = leader.log
+        log = replica.log
         if paths := log.advance_start(offset):
             self._dropped.append(Dropped(paths, log.config.file_delete_delay_ms))
 
@@ -212,15 +340,24 @@ class Broker:
 
     # -- appends of one pass
 
-    def appended(self, leader: Leader) -> None:
+    def appended(self, replica: Replica) -> None:
         """Its log has something that is to be written out at the end of the pass."""
-        self._dirty[leader] = None
+        self._dirty[replica] = None
 
-    def take_dirty(self) -> dict[Leader, None]:
+    def take_dirty(self) -> dict[Replica, None]:
         if not self._dirty:
             return self._dirty
         dirty, self._dirty = self._dirty, {}
         return dirty
+
+    def moved(self, leader: Leader) -> None:
+        """Its high watermark, by what a follower has asked for."""
+        self._moved[leader] = None
+
+    def take_moved(self) -> list[Leader]:
+        moved = list(self._moved)
+        self._moved.clear()
+        return moved
 
     def take_producer_id(self) -> int | None:
         """None: a new block is needed."""
@@ -229,6 +366,17 @@ class Broker:
     def add_producer_ids(self, first: int, count: int) -> None:
         self._producer_ids.extend(range(first, first + count))
 
+    def check_lease(self, leader: Leader) -> None:
+        """Refuse what this broker alone would answer for, when it may be the leader no more.
+
+        acks=all needs no such check: in-sync replicas that know another leader confirm nothing.
+        """
+        if len(leader.replicas) > 1 and not self.has_lease():
+            raise Refused(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                "the metadata store has not confirmed this broker's lease in time",
+            )
+
     def check_room(self) -> None:
         if self.disk_is_full:
             raise Refused(
@@ -236,3 +384,8 @@ class Broker:
                 f"the disk of {self.config.data_dir} is full, but for a reserve and disk.free.min."
                 f"bytes={self.config.disk_free_min_bytes}; free some space or lower retention",
             )
+
+
+def _opened(log: PartitionLog) -> bool:
+    log.open()
+    return True

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.api.trust import NOBODY
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.codec import Message, encode_response
 from penstock.world.ports import Part
@@ -64,6 +65,7 @@ class Call:
         "answers",
         "api",
         "asked_version",
+        "client",
         "client_id",
         "correlation_id",
         "now_ms",
@@ -86,6 +88,8 @@ class Call:
         self.answers = api.response
         self.version = self.asked_version = version
         self.correlation_id = correlation_id
+        self.client = NOBODY
+        """Who has this connection; set by the session."""
         self.client_id = client_id
         self.peer = peer
         self.now_ms = now_ms

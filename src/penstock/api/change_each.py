@@ -1,6 +1,6 @@
 """Requests that change several things: each item stands for itself, and they share a commit.
 
-Hundreds of them, that is: a commit is decided on and applied in one go, so more take several.
+As many as a store takes in one commit, that is; more take several.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from penstock.log.steps import Steps
 from penstock.metadata.changes import Commit
 from penstock.metadata.image import Image
 from penstock.metadata.merging import merge
+from penstock.metadata.store import OPERATIONS_MAX
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -25,7 +26,8 @@ R = TypeVar("R")
 Changes = dict[K, Callable[[Image], Commit[T]]]
 Answers = dict[K, T | Refused]
 
-COMMIT_ITEMS_MAX = 500
+COMMIT_ITEMS_MAX = OPERATIONS_MAX - 10
+"""Each has a key of its own, and some that all of them share."""
 
 
 def change_each(

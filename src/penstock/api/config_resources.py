@@ -19,16 +19,22 @@ class ResourceType(IntEnum):
 
 
 def broker_named(broker: Broker, name: str) -> int | None:
-    """The number of this broker, or None for what holds for all: they are called ""."""
+    """The number of a broker of the cluster, alive or not; or None for what holds for all: they are
+    called ""."""
     if not name:
         return None
-    if name != str(broker.node_id):
+    image = broker.image
+    known = {
+        *image.brokers,
+        *(each for each, held in image.members.items() if not held.record.is_gone),
+    }
+    if name not in map(str, known):
         raise Refused(
             ErrorCode.INVALID_REQUEST,
-            f"this is broker {broker.node_id}: give its number, or an empty name for what holds "
-            f"for all brokers, not {name[:100]!r}",
+            f"this is broker {broker.node_id}, and knows no broker {name[:100]!r}: give a number "
+            "that `penstock broker list` shows, or an empty name for what holds for all brokers",
         )
-    return broker.node_id
+    return int(name)
 
 
 def without_settings(resource_type: int) -> Refused:

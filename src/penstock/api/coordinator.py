@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from penstock.api.shard import Shard
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS
@@ -29,6 +30,9 @@ PAUSE_MS_MAX = 10_000
 """Before groups are loaded that have been loaded before; twice as long each time."""
 HELD_MS = 60_000
 """Groups that have been well for so long are not said to have been loaded in vain."""
+
+TURN_COST = 200
+"""Of a group that is looked at, in names of topics."""
 
 GROUP_CHARS_MAX = 1000
 """Of a group's name, which is hashed a character at a time."""
@@ -80,6 +84,10 @@ class Coordinator:
                 ErrorCode.COORDINATOR_NOT_AVAILABLE,
                 "the group fails whenever it is looked after: see the broker's log, and start it "
                 "again when the cause is gone",
+            )
+        if (known := shard.groups.get(group)) is not None and known.is_ending:
+            raise Refused(
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is being deleted; try again"
             )
         return shard
 
@@ -157,6 +165,18 @@ class Coordinator:
         log.exception("group %.300s cannot be taken up: it is set aside", group)
         self._failures[group] = FAILURES_MAX
 
+    def keep_unread(self, group: str, problem: str) -> None:
+        """Some of it is not known, so it is left as it is: members who still have partitions, say,
+        would have to share them with whoever comes."""
+        if not self.is_set_aside(group):
+            log.error(
+                "group %.300s is set aside, as what is stored of it cannot be read: %s. "
+                "Its records are kept: start the release that has written them",
+                group,
+                problem,
+            )
+        self._failures[group] = FAILURES_MAX
+
     def is_set_aside(self, group: str) -> bool:
         return self._failures[group] >= FAILURES_MAX
 
@@ -187,13 +207,25 @@ class Coordinator:
                 for group in list(shard.groups):
                     yield shard, group
 
-    def for_each(self, decide: Callable[[Turn, Group], None]) -> Iterable[None]:
-        """Something that concerns all groups, in slices of one each."""
+    def for_each(
+        self,
+        decide: Callable[[Turn, Group], None],
+        pace: Pace,
+        ahead: Callable[[Group], Iterable[None]] = lambda group: (),
+    ) -> Iterator[None]:
+        """Something that concerns all groups, with pauses. `ahead`: what has to be found out of a
+        group before its turn, with pauses of its own."""
         for shard, group in self.every_group():
-            is_there = shard.groups.get(group.name) is group and not self.is_set_aside(group.name)
-            if self._is_usable(shard) and is_there:
+            if self._is_there(shard, group):
+                yield from ahead(group)
+            if self._is_there(shard, group):
                 self._look_after(shard, group, decide)
-                yield
+                if pace.is_spent(TURN_COST):
+                    yield
+
+    def _is_there(self, shard: Shard, group: Group) -> bool:
+        is_known = shard.groups.get(group.name) is group and not self.is_set_aside(group.name)
+        return is_known and self._is_usable(shard)
 
     def _look_after(
         self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]

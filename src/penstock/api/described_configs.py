@@ -15,7 +15,8 @@ from penstock.api.broker import Broker
 from penstock.config import BROKER_SETTINGS, TOPIC_DEFAULTS, TOPIC_SETTINGS
 from penstock.errors import Refused
 from penstock.metadata import group_settings, topic_settings
-from penstock.metadata.records import TopicRecord
+from penstock.metadata.cluster import Held
+from penstock.metadata.records import ConfigRecord, TopicRecord
 from penstock.settings import Setting
 
 ALL_BROKER_SETTINGS: Mapping[str, Setting] = {**TOPIC_DEFAULTS, **BROKER_SETTINGS}
@@ -122,10 +123,18 @@ def describe_broker(broker: Broker) -> Iterator[Described]:
 
 def describe_all_brokers(broker: Broker) -> Iterator[Described]:
     """Only what was changed for all of them: the rest may differ from one to the next."""
-    held = broker.image.broker_config(None)
+    return _describe_changed(broker.image.broker_config(None), Source.DYNAMIC_DEFAULT_BROKER)
+
+
+def describe_other_broker(broker: Broker, node_id: int) -> Iterator[Described]:
+    """Only what was changed while it ran: how it was started is not known here."""
+    return _describe_changed(broker.image.broker_config(node_id), Source.DYNAMIC_BROKER)
+
+
+def _describe_changed(held: Held[ConfigRecord] | None, source: Source) -> Iterator[Described]:
     texts = held.record.configs if held else {}
     for name, setting in ALL_BROKER_SETTINGS.items():
-        if layers := list(_found(setting, Source.DYNAMIC_DEFAULT_BROKER, name, texts)):
+        if layers := list(_found(setting, source, name, texts)):
             default = _layer(setting, Source.DEFAULT, name, setting.show(setting.default))
             yield Described(name, setting, [*layers, default])
 

@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from penstock.api.call import Call, Unanswerable
+from penstock.api.call import Api, Call, Unanswerable
 from penstock.api.table import APIS
-from penstock.wire.codec import request_header
+from penstock.wire.codec import Message, request_header
+from penstock.wire.elements import check_elements
+from penstock.wire.fetch_answer import encode_fetched
 from penstock.wire.messages import ApiKey
-from penstock.wire.produce_count import check_partition_count
+from penstock.wire.messages.k01_fetch import FetchResponse
+from penstock.wire.short_fetch import read_fetch
+from penstock.world.ports import Part
 
+FETCH = APIS[ApiKey.FETCH]
 LISTS_BYTES_MAX = 1 << 20
-"""For every request but Produce: those are lists of names and numbers, at some microseconds for
-each few bytes, and at 4 MiB one of them could hold the loop for a second."""
-PRODUCE_PARTITIONS_MAX = 20_000
-"""In a Produce request that is larger than that."""
+"""For every request but Produce, whose batches stay bytes: of others all is decoded."""
+COUNTED_FROM_BYTES = 32 << 10
+"""What is smaller cannot have elements enough to hold the loop for long."""
+ELEMENTS_MAX = 22_000
+"""In all lists of a request that is larger: some 20 ms of decoding, and 15 of counting them before.
+Ten thousand partitions, each in a topic of its own, are 20,000."""
+
+
+class FetchCall(Call):
+    """Its answer is written by hand, unless there is something unusual in it."""
+
+    __slots__ = ()
+
+    def encode(self, answer: Message) -> list[Part]:
+        assert isinstance(answer, FetchResponse)
+        parts = encode_fetched(answer, self.version, self.correlation_id)
+        return super().encode(answer) if parts is None else parts
 
 
 def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:
     """Raises Malformed or Unanswerable when the connection cannot go on."""
+    short = read_fetch(frame)
+    if short is not None:
+        version, correlation_id, client_id, fetching = short
+        return FetchCall(FETCH, version, correlation_id, client_id, peer, now_ms, fetching)
     header, body = request_header(frame)
     key, version = header.api_key, header.api_version
     api = APIS.get(key)
     if api is None:
         raise Unanswerable(f"API {key} is not answered here")
     if api.versions.min <= version <= api.versions.max:
-        if len(frame) > LISTS_BYTES_MAX:
-            _check_lists(frame, key, version, body)
+        if len(frame) > COUNTED_FROM_BYTES:
+            _check_lists(api, frame, version, body)
         request = api.request.decode(frame, version, body)
-        return Call(api, version, header.correlation_id, header.client_id, peer, now_ms, request)
+        kind = FetchCall if api is FETCH else Call
+        return kind(api, version, header.correlation_id, header.client_id, peer, now_ms, request)
     if key != ApiKey.API_VERSIONS:
         raise Unanswerable(f"{api.name} version {version} is not supported")
     # A client that is newer than we are learns what we have from an answer that all can read.
@@ -35,7 +58,9 @@ def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:
     return call
 
 
-def _check_lists(frame: memoryview, key: int, version: int, body: int) -> None:
-    if key != ApiKey.PRODUCE:
-        raise Unanswerable(f"a request of {len(frame)} bytes that is not Produce")
-    check_partition_count(frame, version, body, PRODUCE_PARTITIONS_MAX)
+def _check_lists(api: Api, frame: memoryview, version: int, body: int) -> None:
+    if len(frame) > LISTS_BYTES_MAX and api.key != ApiKey.PRODUCE:
+        raise Unanswerable(
+            f"a request of {len(frame)} bytes that is not Produce; the limit is {LISTS_BYTES_MAX}"
+        )
+    check_elements(api.request, frame, body, version, ELEMENTS_MAX)

@@ -24,15 +24,9 @@ Key = tuple[str, bytes, int]
 """Topic name and id, one of them empty, and partition."""
 
 
-class News(NamedTuple):
-    """What a client was last told of a partition."""
-
-    high_watermark: int
-    last_stable_offset: int
-    log_start_offset: int
-
-
-NOTHING_TOLD = News(-1, -1, -1)
+News = tuple[int, int, int]
+"""What a client was last told of a partition: high watermark, last stable offset, log start."""
+NOTHING_TOLD: News = (-1, -1, -1)
 
 
 class FetchSession:
@@ -50,25 +44,25 @@ class FetchSession:
         """Whether the client must hear of this partition; it counts as told from here on."""
         if key not in self.partitions:  # a later request forgot it while this one waited
             return True
-        news = News(data.high_watermark, data.last_stable_offset, data.log_start_offset)
+        news = data.high_watermark, data.last_stable_offset, data.log_start_offset
         if data.error_code:  # said again until the client forgets the partition
             self.told.pop(key, None)
             return True
         is_new = self.told.get(key, NOTHING_TOLD) != news
         self.told[key] = news
-        if data.records is not None and len(data.records):
+        if data.records:
             self.partitions.move_to_end(key)  # the others come first next time
             return True
         return is_new or data.diverging_epoch.epoch >= 0
 
     def update(self, request: FetchRequest) -> int:
-        """How many partitions more it has afterwards."""
+        """How many partitions more it has afterwards. One that is named and forgotten is gone."""
         before = len(self.partitions)
+        for key, partition in named(request):
+            self.partitions[key] = partition
         for key in forgotten(request):
             self.partitions.pop(key, None)
             self.told.pop(key, None)
-        for key, partition in named(request):
-            self.partitions[key] = partition
         return len(self.partitions) - before
 
 

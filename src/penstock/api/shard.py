@@ -16,6 +16,7 @@ from penstock.api.replies import Parked, Rest, once_committed
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group, Groups
 from penstock.coordination.loading import load
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event, Turn
 from penstock.errors import Refused
 from penstock.log.steps import Steps
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-GROUPS_A_STEP = 100
+SPARED_BYTES = 64 << 10
+"""Of a full disk, for what no request asks for."""
+GROUP_COST = 100
+"""Of a group whose work begins, in names of topics."""
 
 
 class Shard:
@@ -53,13 +57,16 @@ class Shard:
         are there."""
         self.groups, self._due = Groups(), []
         due: list[tuple[float, str]] = []
-        yield from load(self.leader.log, self.groups.apply)
-        for number, group in enumerate(self.groups, 1):
+        yield from load(self.leader.log, self.groups.apply, self.groups.leave_out)
+        for name, problem in self.groups.unread.items():
+            self._coordinator.keep_unread(name, problem)
+        pace = Pace()
+        for group in self.groups:
             group.end = self.end
-            group.wake_ms = self._begin(group)
+            group.wake_ms = yield from self._begin(group, pace)
             if group.wake_ms is not None:
                 due.append((group.wake_ms, group.name))
-            if number % GROUPS_A_STEP == 0:
+            if pace.is_spent(GROUP_COST):
                 yield None
         heapify(due)
         self._due, self.is_loaded = due, True
@@ -67,11 +74,12 @@ class Shard:
         if due:
             self._coordinator.wake_by(due[0][0])
 
-    def _begin(self, group: Group) -> float | None:
+    def _begin(self, group: Group, pace: Pace) -> Steps[float | None]:
         """When it is to be looked at first."""
-        turn = self._turn(None)
         try:
-            protocols.begin(turn, group)
+            found = yield from protocols.look_at(self._coordinator.broker.image, group, pace)
+            turn = self._turn(None)
+            protocols.begin(turn, group, found)
         except Exception:
             self._coordinator.set_aside(group.name)
             return None
@@ -103,6 +111,7 @@ class Shard:
     def _run(self, turn: Turn, group: Group, decide: Callable[[Turn, Group], R | None]) -> R | None:
         try:
             answer = decide(turn, group)
+            self._check_room(turn)
         except Refused:
             self._arm(group, turn.wake_ms)
             self._remove_if_forgotten(group)
@@ -118,6 +127,18 @@ class Shard:
         self._remove_if_forgotten(group)
         return answer
 
+    def _check_room(self, turn: Turn) -> None:
+        """While the disk is full, what a request brings must fit into what is left: or all that is
+        written in this pass would fail with it."""
+        if turn.room_bytes is None or turn.reply is None or not turn.events:
+            return
+        try:
+            turn.check_room(len(_batch(turn.events, turn.now_ms)))
+        except Refused:
+            if protocols.has_left_traces(turn):
+                self._coordinator.load_again(self)
+            raise
+
     def rest(self, group: Group | None) -> Rest:
         """What an answer about a group rests on; that there is none may be as new as anything."""
         return Rest(self, self.end if group is None else group.end)
@@ -128,8 +149,17 @@ class Shard:
 
     def _turn(self, reply: Parked | None) -> Turn:
         broker, clock = self._coordinator.broker, self._coordinator.clock
+        room_bytes = None
+        if broker.disk_is_full:
+            room_bytes = broker.disk.free_bytes(broker.config.data_dir) - SPARED_BYTES
         return Turn(
-            broker.config, broker.image, broker.chance, clock.now_ms(), clock.monotonic_ms(), reply
+            broker.config,
+            broker.image,
+            broker.chance,
+            clock.now_ms(),
+            clock.monotonic_ms(),
+            reply,
+            room_bytes,
         )
 
     def _carry_out(self, turn: Turn, group: Group) -> None:
@@ -149,19 +179,7 @@ class Shard:
             reply.give(answer, self.rest(group))
 
     def _append(self, events: list[Event], now_ms: int) -> int:
-        """One batch, so that a turn is in the log as a whole or not at all."""
-        leader = self.leader
-        batch = build_batch(
-            [
-                Record(
-                    number,
-                    now_ms,
-                    encode_key(key),
-                    None if value is None else encode_value(value, version),
-                )
-                for number, (key, value, version) in enumerate(events)
-            ]
-        )
+        leader, batch = self.leader, _batch(events, now_ms)
         done = leader.log.append(batch, read_header(batch), now_ms, leader.epoch)
         self._coordinator.broker.appended(leader)
         return done.last_offset + 1
@@ -197,3 +215,18 @@ class Shard:
                 if not self._coordinator.is_set_aside(name):
                     return group
         return None
+
+
+def _batch(events: list[Event], now_ms: int) -> bytearray:
+    """One, so that a turn is in the log as a whole or not at all."""
+    return build_batch(
+        [
+            Record(
+                number,
+                now_ms,
+                encode_key(key),
+                None if value is None else encode_value(value, version),
+            )
+            for number, (key, value, version) in enumerate(events)
+        ]
+    )

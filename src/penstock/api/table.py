@@ -7,7 +7,7 @@ from typing import Any
 from penstock.api.broker import Answered
 from penstock.api.call import Api, Handler, Versions
 from penstock.api.handlers.k00_produce import produce, produce_failed
-from penstock.api.handlers.k01_fetch import fetch
+from penstock.api.handlers.k01_fetch_replica import fetch
 from penstock.api.handlers.k02_list_offsets import list_offsets
 from penstock.api.handlers.k03_metadata import metadata
 from penstock.api.handlers.k08_offset_commit import offset_commit, offset_commit_failed
@@ -19,6 +19,7 @@ from penstock.api.handlers.k13_leave_group import leave_group
 from penstock.api.handlers.k14_sync_group import sync_group
 from penstock.api.handlers.k15_describe_groups import describe_groups, describe_groups_failed
 from penstock.api.handlers.k16_list_groups import list_groups
+from penstock.api.handlers.k17_sasl_handshake import sasl_handshake
 from penstock.api.handlers.k18_api_versions import api_versions
 from penstock.api.handlers.k19_create_topics import create_topics, create_topics_failed
 from penstock.api.handlers.k20_delete_topics import delete_topics, delete_topics_failed
@@ -28,19 +29,26 @@ from penstock.api.handlers.k23_offset_for_leader_epoch import offset_for_leader_
 from penstock.api.handlers.k32_describe_configs import describe_configs, describe_configs_failed
 from penstock.api.handlers.k33_alter_configs import alter_configs, alter_configs_failed
 from penstock.api.handlers.k35_describe_log_dirs import describe_log_dirs
+from penstock.api.handlers.k36_sasl_authenticate import sasl_authenticate
 from penstock.api.handlers.k37_create_partitions import (
     create_partitions,
     create_partitions_failed,
 )
 from penstock.api.handlers.k42_delete_groups import delete_groups, delete_groups_failed
+from penstock.api.handlers.k43_elect_leaders import elect_leaders
 from penstock.api.handlers.k44_incremental_alter_configs import (
     incremental_alter_configs,
     incremental_alter_configs_failed,
 )
+from penstock.api.handlers.k45_alter_partition_reassignments import (
+    alter_partition_reassignments,
+)
+from penstock.api.handlers.k46_list_partition_reassignments import list_partition_reassignments
 from penstock.api.handlers.k47_offset_delete import offset_delete
 from penstock.api.handlers.k57_update_features import update_features
 from penstock.api.handlers.k60_describe_cluster import describe_cluster
 from penstock.api.handlers.k61_describe_producers import describe_producers
+from penstock.api.handlers.k64_unregister_broker import unregister_broker
 from penstock.api.handlers.k68_consumer_group_heartbeat import consumer_group_heartbeat
 from penstock.api.handlers.k69_consumer_group_describe import (
     consumer_group_describe,
@@ -73,6 +81,7 @@ ROWS = (
     answer(ApiKey.SYNC_GROUP, 0, 5, sync_group),
     answer(ApiKey.DESCRIBE_GROUPS, 0, 6, describe_groups, failed=describe_groups_failed),
     answer(ApiKey.LIST_GROUPS, 0, 5, list_groups),
+    answer(ApiKey.SASL_HANDSHAKE, 1, 1, sasl_handshake),
     answer(ApiKey.API_VERSIONS, 0, 4, api_versions),
     answer(ApiKey.CREATE_TOPICS, 2, 7, create_topics, failed=create_topics_failed),
     answer(ApiKey.DELETE_TOPICS, 1, 6, delete_topics, failed=delete_topics_failed),
@@ -82,8 +91,10 @@ ROWS = (
     answer(ApiKey.DESCRIBE_CONFIGS, 1, 4, describe_configs, failed=describe_configs_failed),
     answer(ApiKey.ALTER_CONFIGS, 0, 2, alter_configs, failed=alter_configs_failed),
     answer(ApiKey.DESCRIBE_LOG_DIRS, 1, 4, describe_log_dirs),
+    answer(ApiKey.SASL_AUTHENTICATE, 0, 2, sasl_authenticate),
     answer(ApiKey.CREATE_PARTITIONS, 0, 3, create_partitions, failed=create_partitions_failed),
     answer(ApiKey.DELETE_GROUPS, 0, 2, delete_groups, failed=delete_groups_failed),
+    answer(ApiKey.ELECT_LEADERS, 0, 2, elect_leaders),
     answer(
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
         0,
@@ -91,10 +102,13 @@ ROWS = (
         incremental_alter_configs,
         failed=incremental_alter_configs_failed,
     ),
+    answer(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 1, alter_partition_reassignments),
+    answer(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0, list_partition_reassignments),
     answer(ApiKey.OFFSET_DELETE, 0, 0, offset_delete),
     answer(ApiKey.UPDATE_FEATURES, 0, 2, update_features),
     answer(ApiKey.DESCRIBE_CLUSTER, 0, 2, describe_cluster),
     answer(ApiKey.DESCRIBE_PRODUCERS, 0, 0, describe_producers),
+    answer(ApiKey.UNREGISTER_BROKER, 0, 0, unregister_broker),
     answer(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, consumer_group_heartbeat),
     answer(
         ApiKey.CONSUMER_GROUP_DESCRIBE,

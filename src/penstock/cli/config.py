@@ -64,8 +64,15 @@ def show(config_path: str | None, settings: dict[str, str], as_json: bool) -> No
 
 
 @command.command("sample")
-def sample() -> None:
-    """Print a settings file with every setting, its meaning and its default."""
+@json_option
+def sample(as_json: bool) -> None:
+    """Print a settings file with every setting, its meaning and its default.
+
+    With --json it is an object of settings by name, each with `default`, `limits` and `doc`.
+    """
     from penstock import config_file  # noqa: PLC0415
 
-    click.echo(config_file.sample(), nl=False)
+    if as_json:
+        emit_json(config_file.sample_values())
+    else:
+        click.echo(config_file.sample(), nl=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted
-from penstock.cli.positions import BEGINNING, Position, PositionType, chosen_partitions, locate
+from penstock.cli.positions import BEGINNING, Position, PositionType, chosen_partitions
 
 if TYPE_CHECKING:
     from penstock.cli.consume_format import Show
@@ -42,7 +43,9 @@ _WAIT_MS = 500
 )
 @json_option
 @cluster_options
+@click.pass_context
 def command(
+    ctx: click.Context,
     topic: str,
     start: Position,
     partitions: tuple[int, ...],
@@ -55,46 +58,63 @@ def command(
 ) -> None:
     """Print the records of TOPIC.
 
-    Without --follow that is what the topic held when the command began.
+    Without --follow that is what the topic held when the command began. A partition that cannot be
+    read is named on standard error; the others are read, and the exit code is 1.
     """
-    from penstock.cli.consume_format import formatter  # noqa: PLC0415
+    from penstock.cli.consume_format import for_eyes, formatter  # noqa: PLC0415
 
     if as_json and template is not None:
         raise click.UsageError("--json and --format: give one of them")
     show = formatter(topic, as_json, template)
-    try:
-        with connect(bootstrap, timeout_s) as client:
-            reader, ends = _begin(client, topic, partitions, start)
-            stops = None if follow else ends
-            _print_all(reader, stops, count, show)
-    except KeyboardInterrupt:
-        return
-    if reader.skipped:
+    if sys.stdout.isatty():
+        show = for_eyes(show)
+    reader: Reader | None = None
+    with suppress(KeyboardInterrupt), connect(bootstrap, timeout_s) as client:
+        reader, ends = _begin(client, topic, partitions, start)
+        stops = None if follow else ends
+        _print_all(reader, stops, count, show)
+    if reader and reader.skipped:
         passed = counted(reader.skipped, "offset")
         click.echo(f"{passed} before the log's start were passed over", err=True)
+    ctx.exit(1 if reader and reader.lost else 0)
 
 
 def _begin(
     client: WireClient, topic: str, partitions: tuple[int, ...], start: Position
 ) -> tuple[Reader, dict[int, int]]:
     """A reader at its start, and where the partitions end now."""
-    from penstock.client.offsets import LATEST, ends  # noqa: PLC0415
+    from penstock.client.offsets import LATEST, survey  # noqa: PLC0415
     from penstock.client.reader import Reader  # noqa: PLC0415
 
     chosen = chosen_partitions(client, topic, partitions)
-    lasts = ends(client, topic, chosen, LATEST)
-    positions = locate(client, topic, chosen, start)
-    if start.offset is not None and start.offset > max(lasts.values()):
-        raise click.ClickException(f"offset {start.offset} is past the end, {max(lasts.values())}")
-    return Reader(client, topic, positions), lasts
+    known = survey(client, topic, dict.fromkeys(chosen, LATEST))
+    lasts, failures = known.offsets, dict(known.failures)
+    if start.timestamp_ms is None:
+        assert start.offset is not None
+        if lasts and start.offset > (last := max(lasts.values())):
+            raise click.ClickException(f"offset {start.offset} is past the end, {last}")
+        positions = dict.fromkeys(lasts, start.offset)
+    else:
+        placed = survey(client, topic, dict.fromkeys(lasts, start.timestamp_ms))
+        positions = {
+            index: lasts[index] if offset < 0 else offset  # no record is so late
+            for index, offset in placed.offsets.items()
+        }
+        failures |= placed.failures
+    reader = Reader(client, topic, positions)
+    for index, error in failures.items():
+        reader.lose(index, error)
+    return reader, lasts
 
 
 def _print_all(reader: Reader, stops: dict[int, int] | None, count: int | None, show: Show) -> None:
     out = sys.stdout.buffer
     left = count
+    told: set[int] = set()
     while True:
         if stops is not None:
             _drop_finished(reader, stops)
+        _tell_lost(reader, told)
         if not reader.positions or left == 0:
             return
         for arrived in reader.poll(_WAIT_MS):
@@ -108,6 +128,14 @@ def _drop_finished(reader: Reader, stops: dict[int, int]) -> None:
     for index, position in list(reader.positions.items()):
         if position >= stops[index]:
             del reader.positions[index]
+
+
+def _tell_lost(reader: Reader, told: set[int]) -> None:
+    """Of each partition that cannot be read, once."""
+    for index in reader.lost.keys() - told:
+        name, why = f"{reader.topic}-{index}", str(reader.lost[index])
+        click.echo(f"cannot read {why if why.startswith(name) else f'{name}: {why}'}", err=True)
+    told.update(reader.lost)
 
 
 def _print_batch(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from penstock.cli.output import time_text
+from penstock.cli.output import plain, time_text
 from penstock.client.reader import Arrived
 from penstock.wire.records import Record
 
@@ -38,6 +38,16 @@ def formatter(topic: str, as_json: bool, template: str | None) -> Show:
     if template is None:
         return lambda arrived, record: (record.value or b"") + b"\n"
     return partial(_fill, topic, parse_template(template))
+
+
+def for_eyes(show: Show) -> Show:
+    """What a terminal would obey is spelt out; a pipe or a file gets what the producer gave."""
+
+    def shown(arrived: Arrived, record: Record) -> bytes:
+        text = show(arrived, record).decode(errors="backslashreplace")
+        return plain(text, but_for="\t\n").encode()
+
+    return shown
 
 
 def parse_template(template: str) -> list[bytes | _Field]:

@@ -8,7 +8,7 @@ import click
 
 from penstock.cli.group_places import known_bounds
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
-from penstock.cli.output import counted, duration_text, emit_json, emit_table
+from penstock.cli.output import counted, duration_text, emit_json, emit_table, plain
 
 if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
@@ -116,7 +116,7 @@ def _show(described: GroupDescription, rows: list[Row]) -> None:
         f"coordinator {described.coordinator}",
         counted(len(described.members), "member"),
     ]
-    click.echo("  ".join(facts))
+    click.echo(plain("  ".join(facts)))
     if not rows:
         click.echo("it has committed no offsets, and has no partitions", err=True)
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
-from penstock.cli.output import counted, emit_json, emit_table
+from penstock.cli.output import counted, emit_json, emit_table, plain
 
 if TYPE_CHECKING:
     from penstock.client.group_members import Member, Share
@@ -35,7 +35,8 @@ def members(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> None
     elif described.members:
         _show(described)
     else:
-        click.echo(f"group {group} has no members; its state is {described.state}", err=True)
+        told = f"group {group} has no members; its state is {described.state}"
+        click.echo(plain(told), err=True)
 
 
 def _show(described: GroupDescription) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import json_option
-from penstock.cli.output import counted, emit_json, time_text
+from penstock.cli.output import counted, emit_json, plain, time_text
 from penstock.errors import Malformed, Refused
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _producer_text(found: Found) -> str:
 def _record_text(record: dict[str, Any]) -> str:
     key = "" if record["key"] is None else f"{record['key']!r} = "
     headers = "".join(f"  {name}: {content}" for name, content in record["headers"])
-    return f"{key}{record['value']!r}{headers}"
+    return plain(f"{key}{record['value']!r}{headers}")
 
 
 def _report_document(report: Report) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from penstock import __version__
+from penstock.cli.output import plain
 from penstock.client.errors import ClientError
 from penstock.errors import Malformed, Refused, Unusable
 
@@ -20,6 +21,8 @@ COMMANDS = {
     "consume": "penstock.cli.consume",
     "group": "penstock.cli.group",
     "log": "penstock.cli.log",
+    "cluster": "penstock.cli.cluster",
+    "broker": "penstock.cli.broker",
     "config": "penstock.cli.config",
 }
 """By name: the module whose `command` it is."""
@@ -72,11 +75,13 @@ class Commands(click.Group):
             raise
         except click.UsageError as error:
             raise Misused(error) from None
+        except click.ClickException as error:
+            raise click.ClickException(plain(error.format_message(), but_for="\n")) from None
         except BrokenPipeError:
             leave_closed_pipe()
             ctx.exit(0)
         except (ClientError, Unusable, Refused, Malformed) as error:
-            raise click.ClickException(str(error)) from None
+            raise click.ClickException(plain(str(error), but_for="\n")) from None
         except UnicodeEncodeError:
             raise click.ClickException("what was given is not UTF-8 text; spell it so") from None
         except OSError as error:

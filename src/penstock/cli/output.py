@@ -46,8 +46,21 @@ def _shown(cell: object) -> str:
     if cell is None:
         return "-"
     if isinstance(cell, tuple | list):
-        return ",".join(map(str, cell)) or "-"
-    return str(cell)
+        return plain(",".join(map(str, cell))) or "-"
+    return plain(str(cell))
+
+
+def plain(text: str, but_for: str = "") -> str:
+    """What others have named, with nothing in it that a terminal would obey instead of show."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each in but_for else _escaped(each) for each in text
+    )
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def size_text(size_bytes: int) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import click
 
 from penstock.cli.options import set_option
+from penstock.config import BrokerConfig
+from penstock.errors import Unusable
 
 FLAGS = {
     "listen": "listeners",
@@ -24,7 +27,7 @@ FLAGS = {
 @click.option("--advertise", metavar="HOST:PORT", help="What clients are told to connect to.")
 @click.option("--data-dir", metavar="DIR", help="Where data is kept; created if missing.")
 @click.option("--node-id", metavar="N", help="This broker's number in the cluster.")
-@click.option("--store", metavar="URL", help="Where metadata is kept: sqlite:PATH.")
+@click.option("--store", metavar="URL", help="Where metadata is kept: sqlite:, etcd: or zookeeper:")
 @set_option
 @click.pass_context
 def command(
@@ -36,6 +39,7 @@ def command(
     and --set over the file.
     """
     texts = gather(config_path, settings, flags)
+    make_folder(texts.get("log.dir", BrokerConfig().data_dir).strip())
     gc.disable()  # imports make no garbage, and looking for it takes a tenth of the time to start
     from penstock.node.run import serve  # noqa: PLC0415
 
@@ -53,3 +57,19 @@ def gather(
         raise click.UsageError("; ".join(wrong))
     texts = config_file.read(config_path) if config_path else {}
     return {**texts, **settings, **given}
+
+
+def make_folder(path: str) -> None:
+    """The data folder, or Unusable with what to do: a bare errno says too little."""
+    try:
+        os.makedirs(path, exist_ok=True)
+        problem = "" if os.access(path, os.R_OK | os.W_OK | os.X_OK) else "Permission denied"
+    except FileExistsError:
+        problem = "it is a file"
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+    if problem:
+        raise Unusable(
+            f"cannot keep data in {path!r} ({problem}); "
+            "name a folder that can be written to with --data-dir"
+        )

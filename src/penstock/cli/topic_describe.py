@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,9 @@ from penstock.cli.output import counted, emit_json, emit_table, size_text
 if TYPE_CHECKING:
     from penstock.client.admin import ConfigValue
     from penstock.client.cluster import WireClient
+    from penstock.client.errors import ClientError
     from penstock.client.metadata import Topic
+    from penstock.client.offsets import Survey
 
 _COLUMNS = (
     "partition",
@@ -34,13 +37,14 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
     """Show the partitions of TOPIC, and the settings that are not as by default.
 
     Consumers see what lies before the high watermark; the end counts what is yet to be committed.
-    A dash is what could not be found out, as while a partition has no leader.
+    A dash is what could not be found out, as while a partition has no leader. A partition that its
+    leader cannot read is marked with an error, and the exit code is 1.
     """
     from penstock.client.admin import DEFAULT, topic_configs  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         known = client.topic(topic)
-        rows = partition_rows(client, known)
+        rows, failures = partition_rows(client, known)
         configs = {
             name: each
             for name, each in topic_configs(client, topic).items()
@@ -48,32 +52,35 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
         }
     if as_json:
         emit_json(_document(known, rows, configs))
-        return
-    click.echo(f"topic {topic}  id {known.topic_id.hex()}  {counted(len(rows), 'partition')}")
-    emit_table([name.replace("_", " ") for name in _COLUMNS], [_cells(row) for row in rows])
-    for name, each in sorted(configs.items()):
-        click.echo(f"{name}={each.value}  (set by {each.source})")
+    else:
+        click.echo(f"topic {topic}  id {known.topic_id.hex()}  {counted(len(rows), 'partition')}")
+        columns = (*_COLUMNS, "error") if failures else _COLUMNS
+        emit_table(
+            [name.replace("_", " ") for name in columns], [_cells(row, columns) for row in rows]
+        )
+        for name, each in sorted(configs.items()):
+            click.echo(f"{name}={each.value}  (set by {each.source})")
+    if failures:
+        raise click.ClickException(_told_together(failures))
 
 
-def partition_rows(client: WireClient, topic: Topic) -> list[dict[str, Any]]:
-    """What is known of each partition; offsets only of those that have a leader."""
-    from penstock.client.offsets import (  # noqa: PLC0415
-        EARLIEST,
-        LATEST,
-        ends,
-        log_ends,
-        replica_sizes,
-    )
+def partition_rows(
+    client: WireClient, topic: Topic
+) -> tuple[list[dict[str, Any]], dict[int, ClientError]]:
+    """What is known of each partition, and why some cannot be read.
 
-    led = [index for index, each in topic.partitions.items() if each.leader >= 0]
-    starts = ends(client, topic.name, led, EARLIEST)
-    marks = ends(client, topic.name, led, LATEST)
-    lasts = log_ends(client, topic.name, led)
+    Offsets are asked only of those that have a leader.
+    """
+    from penstock.client.offsets import replica_sizes  # noqa: PLC0415
+
+    surveys = _surveys(client, topic)
+    starts, marks, lasts = (each.offsets for each in surveys)
+    failures = {index: error for each in surveys for index, error in each.failures.items()}
     sizes = {
         (each.broker, each.partition): each.size_bytes
         for each in replica_sizes(client, topic.name, topic.partitions)
     }
-    return [
+    rows = [
         {
             "partition": index,
             "leader": each.leader if each.leader >= 0 else None,
@@ -85,15 +92,38 @@ def partition_rows(client: WireClient, topic: Topic) -> list[dict[str, Any]]:
             "high_watermark": marks.get(index),
             "end": lasts.get(index),
             "size": sizes.get((each.leader, index)),
+            "error": failures[index].code.name if index in failures else None,
         }
         for index, each in topic.partitions.items()
     ]
+    return rows, failures
 
 
-def _cells(row: dict[str, Any]) -> list[object]:
-    cells = [row[name] for name in _COLUMNS]
-    cells[-1] = None if row["size"] is None else size_text(row["size"])
-    return cells
+def _surveys(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:
+    """Starts, high watermarks and ends; who fails with one of them is not asked for the next."""
+    from penstock.client.offsets import (  # noqa: PLC0415
+        EARLIEST,
+        LATEST,
+        survey,
+        survey_log_ends,
+    )
+
+    led = [index for index, each in topic.partitions.items() if each.leader >= 0]
+    starts = survey(client, topic.name, dict.fromkeys(led, EARLIEST))
+    marks = survey(client, topic.name, dict.fromkeys(starts.found, LATEST))
+    return starts, marks, survey_log_ends(client, topic.name, marks.found)
+
+
+def _cells(row: dict[str, Any], columns: Sequence[str]) -> list[object]:
+    size = None if row["size"] is None else size_text(row["size"])
+    return [size if name == "size" else row[name] for name in columns]
+
+
+def _told_together(failures: dict[int, ClientError]) -> str:
+    """The first says what to do, and how many there are."""
+    first = str(next(iter(failures.values())))
+    others = len(failures) - 1
+    return f"{first} (and {counted(others, 'partition')} more)" if others else first
 
 
 def _document(

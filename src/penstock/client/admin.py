@@ -130,6 +130,12 @@ def alter_group(client: WireClient, name: str, configs: Mapping[str, str | None]
     _alter(client, f"group {name}", _GROUP, name, configs)
 
 
+def alter_broker(client: WireClient, node: int | None, configs: Mapping[str, str | None]) -> None:
+    """The same for a broker, which need not be alive; None: for all of them."""
+    about, name = ("all brokers", "") if node is None else (f"broker {node}", str(node))
+    _alter(client, about, _BROKER, name, configs)
+
+
 def _alter(
     client: WireClient, about: str, kind: int, name: str, configs: Mapping[str, str | None]
 ) -> None:
@@ -165,6 +171,11 @@ def broker_configs(client: WireClient, node: int) -> dict[str, ConfigValue]:
         return _configs(f"broker {node}", answer)
 
     return client.retry(attempt)
+
+
+def all_broker_configs(client: WireClient) -> dict[str, ConfigValue]:
+    """What was set for all brokers together while they ran."""
+    return _configs_anywhere(client, "all brokers", _BROKER, "")
 
 
 def describe_cluster(client: WireClient) -> ClusterDescription:

@@ -40,6 +40,7 @@ ADVICE = {
     ErrorCode.UNKNOWN_TOPIC_ID: "`penstock topic list` shows what there is",
     ErrorCode.TOPIC_ALREADY_EXISTS: "choose another name, or change it with `penstock topic alter`",
     ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes with `penstock topic alter`",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "raise the topic's segment.bytes with `penstock topic alter`",
     ErrorCode.INVALID_REPLICATION_FACTOR: "ask for no more replicas than there are brokers",
     ErrorCode.NOT_ENOUGH_REPLICAS: "start the missing brokers, or lower min.insync.replicas",
     ErrorCode.OFFSET_OUT_OF_RANGE: "`penstock topic describe` shows the offsets there are",
@@ -47,7 +48,9 @@ ADVICE = {
     ErrorCode.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true on the brokers",
     ErrorCode.LEADER_NOT_AVAILABLE: "`penstock topic describe` shows which broker is missing",
     ErrorCode.REQUEST_TIMED_OUT: "try again, or allow more time with --timeout",
-    ErrorCode.KAFKA_STORAGE_ERROR: "look at the broker's log: its disk is full or broken",
+    ErrorCode.KAFKA_STORAGE_ERROR: (
+        "look at the broker's log: its disk is full or broken, or files are damaged"
+    ),
     ErrorCode.UNKNOWN_SERVER_ERROR: "look at the broker's log",
     ErrorCode.GROUP_ID_NOT_FOUND: "`penstock group list` shows what there is",
     ErrorCode.NON_EMPTY_GROUP: "stop its members first: `penstock group members` shows them",
@@ -81,6 +84,14 @@ class Unreachable(ClientError):
 
 class Lost(ClientError):
     """The connection failed with a request under way: it may have been carried out, or not."""
+
+
+def may_pass(error: ClientError) -> bool:
+    """Whether a partition that could not be read is worth another try.
+
+    A disk does not mend itself, and the other partitions need not wait for it.
+    """
+    return error.is_retriable and error.code is not ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def code_of(number: int) -> ErrorCode:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from penstock.client.connection import Address
-from penstock.client.errors import refused
+from penstock.client.errors import ClientError, refused
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k03_metadata import (
     MetadataResponse,
@@ -45,10 +45,21 @@ class Topic:
 
     def by_leader(self, indexes: Iterable[int]) -> dict[int, list[int]]:
         """Partitions as they have to be asked for: in one request to each leader."""
-        grouped: dict[int, list[int]] = {}
-        for index in indexes:
-            grouped.setdefault(self.leader_of(index), []).append(index)
+        grouped, failures = self.shares(indexes)
+        for error in failures.values():
+            raise error
         return grouped
+
+    def shares(self, indexes: Iterable[int]) -> tuple[dict[int, list[int]], dict[int, ClientError]]:
+        """The same, and beside it those that nobody can be asked for."""
+        grouped: dict[int, list[int]] = {}
+        failures: dict[int, ClientError] = {}
+        for index in indexes:
+            try:
+                grouped.setdefault(self.leader_of(index), []).append(index)
+            except ClientError as error:
+                failures[index] = error
+        return grouped, failures
 
 
 @dataclass(slots=True)

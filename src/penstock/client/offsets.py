@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 from penstock.client.cluster import WireClient
-from penstock.client.errors import ClientError, check
+from penstock.client.errors import ClientError, Lost, Unreachable, may_pass, refused
 from penstock.wire.codec import Message
 from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -48,11 +49,67 @@ class ReplicaSize(NamedTuple):
     size_bytes: int
 
 
+class Survey(NamedTuple):
+    """What is known of some partitions, and why it is not of others."""
+
+    found: dict[int, Found]
+    failures: dict[int, ClientError]
+
+    @property
+    def offsets(self) -> dict[int, int]:
+        return {index: each.offset for index, each in self.found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Question(Generic[M, T]):
+    """What leaders are asked of partitions of a topic, and how their answers are read."""
+
+    topic: str
+    indexes: Collection[int]
+    kind: type[M]
+    request: Callable[[list[int]], Message]
+    read: Callable[[str, M], dict[int, T | ClientError]]
+
+
 def offsets_at(
     client: WireClient, topic: str, timestamps: Mapping[int, int], *, replica_id: int = _CONSUMER
 ) -> dict[int, Found]:
     """For each partition, the first record that is not older than the timestamp given for it."""
+    return _ask_leaders(client, _places(client, topic, timestamps, replica_id))
 
+
+def survey(
+    client: WireClient, topic: str, timestamps: Mapping[int, int], *, replica_id: int = _CONSUMER
+) -> Survey:
+    """The same of partitions of which some may not be readable; it fails only if nobody answers."""
+    question = _places(client, topic, timestamps, replica_id)
+    last = Survey({}, {})
+
+    def attempt(deadline: float) -> Survey:
+        nonlocal last
+        last = Survey({}, {})
+        last = Survey(*_ask_once(client, question, deadline))
+        for error in filter(may_pass, last.failures.values()):
+            raise error
+        return last
+
+    try:
+        return client.retry(attempt)
+    except ClientError as error:
+        nobody = not last.found and isinstance(error, Lost | Unreachable)
+        if nobody or not last.failures:
+            raise
+        return last
+
+
+def survey_log_ends(client: WireClient, topic: str, indexes: Iterable[int]) -> Survey:
+    """Past the last record of each partition, those that are not committed yet included."""
+    return survey(client, topic, dict.fromkeys(indexes, LATEST), replica_id=_OBSERVER)
+
+
+def _places(
+    client: WireClient, topic: str, timestamps: Mapping[int, int], replica_id: int
+) -> _Question[ListOffsetsResponse, Found]:
     def request(indexes: list[int]) -> Message:
         wanted = [
             ListOffsetsPartition(partition_index=index, timestamp=timestamps[index])
@@ -62,19 +119,12 @@ def offsets_at(
             replica_id=replica_id, topics=[ListOffsetsTopic(topic, wanted)], timeout_ms=_ms(client)
         )
 
-    return _ask_leaders(client, topic, timestamps, ListOffsetsResponse, request, _offsets)
+    return _Question(topic, timestamps, ListOffsetsResponse, request, _offsets)
 
 
 def ends(client: WireClient, topic: str, indexes: Iterable[int], which: int) -> dict[int, int]:
     """The offset LATEST or EARLIEST of each partition."""
     found = offsets_at(client, topic, dict.fromkeys(indexes, which))
-    return {index: each.offset for index, each in found.items()}
-
-
-def log_ends(client: WireClient, topic: str, indexes: Iterable[int]) -> dict[int, int]:
-    """Past the last record of each partition, those that are not committed yet included."""
-    wanted = dict.fromkeys(indexes, LATEST)
-    found = offsets_at(client, topic, wanted, replica_id=_OBSERVER)
     return {index: each.offset for index, each in found.items()}
 
 
@@ -85,7 +135,8 @@ def delete_records(client: WireClient, topic: str, before: Mapping[int, int]) ->
         wanted = [DeleteRecordsPartition(index, before[index]) for index in indexes]
         return DeleteRecordsRequest([DeleteRecordsTopic(topic, wanted)], _ms(client))
 
-    return _ask_leaders(client, topic, before, DeleteRecordsResponse, request, _low_watermarks)
+    question = _Question(topic, before, DeleteRecordsResponse, request, _low_watermarks)
+    return _ask_leaders(client, question)
 
 
 def replica_sizes(client: WireClient, topic: str, indexes: Iterable[int]) -> list[ReplicaSize]:
@@ -102,45 +153,56 @@ def replica_sizes(client: WireClient, topic: str, indexes: Iterable[int]) -> lis
     return found
 
 
-def _ask_leaders(
-    client: WireClient,
-    topic: str,
-    wanted: Mapping[int, int],
-    kind: type[M],
-    request: Callable[[list[int]], Message],
-    read: Callable[[str, M], dict[int, T]],
-) -> dict[int, T]:
+def _ask_leaders(client: WireClient, question: _Question[M, T]) -> dict[int, T]:
     """Asks each leader for its share, and all again where one has moved: it does no harm here."""
 
     def attempt(deadline: float) -> dict[int, T]:
-        shares = client.topic(topic, deadline=deadline).by_leader(wanted)
-        requests = {node: request(share) for node, share in shares.items()}
-        found: dict[int, T] = {}
-        for answer in client.ask_nodes(requests, kind, deadline).values():
-            if isinstance(answer, ClientError):
-                raise answer
-            found.update(read(topic, answer))
-        return dict(sorted(found.items()))
+        found, failures = _ask_once(client, question, deadline)
+        for error in failures.values():
+            raise error
+        return found
 
     return client.retry(attempt)
 
 
-def _offsets(topic: str, answer: ListOffsetsResponse) -> dict[int, Found]:
-    found = {}
-    for told in answer.topics:
-        for each in told.partitions:
-            check(f"{topic}-{each.partition_index}", each.error_code)
-            found[each.partition_index] = Found(each.offset, each.timestamp)
-    return found
+def _ask_once(
+    client: WireClient, question: _Question[M, T], deadline: float
+) -> tuple[dict[int, T], dict[int, ClientError]]:
+    """What was found, and what failed, by partition."""
+    topic = client.topic(question.topic, deadline=deadline)
+    shares, failures = topic.shares(question.indexes)
+    requests = {node: question.request(share) for node, share in shares.items()}
+    found: dict[int, T] = {}
+    for node, answer in client.ask_nodes(requests, question.kind, deadline).items():
+        if isinstance(answer, ClientError):
+            failures |= dict.fromkeys(shares[node], answer)
+            continue
+        for index, each in question.read(question.topic, answer).items():
+            if isinstance(each, ClientError):
+                failures[index] = each
+            else:
+                found[index] = each
+    return dict(sorted(found.items())), dict(sorted(failures.items()))
 
 
-def _low_watermarks(topic: str, answer: DeleteRecordsResponse) -> dict[int, int]:
-    found = {}
-    for told in answer.topics:
-        for each in told.partitions:
-            check(f"{topic}-{each.partition_index}", each.error_code)
-            found[each.partition_index] = each.low_watermark
-    return found
+def _offsets(topic: str, answer: ListOffsetsResponse) -> dict[int, Found | ClientError]:
+    return {
+        each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
+        if each.error_code
+        else Found(each.offset, each.timestamp)
+        for told in answer.topics
+        for each in told.partitions
+    }
+
+
+def _low_watermarks(topic: str, answer: DeleteRecordsResponse) -> dict[int, int | ClientError]:
+    return {
+        each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
+        if each.error_code
+        else each.low_watermark
+        for told in answer.topics
+        for each in told.partitions
+    }
 
 
 def _sizes(node: int, topic: str, answer: DescribeLogDirsResponse) -> list[ReplicaSize]:

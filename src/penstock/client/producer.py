@@ -40,6 +40,8 @@ BATCH_RECORDS = 10_000
 _RECORD_OVERHEAD = 24
 _SEQUENCE_MASK = 0x7FFFFFFF
 _UNKNOWN_OFFSET = -1
+_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+"""For the topic's max.message.bytes, or for one of its segments."""
 
 
 class Delivery(NamedTuple):
@@ -259,7 +261,7 @@ class Producer:
         if code in {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}:
             self._done(answer.index, answer.base_offset)
             return None
-        if code is ErrorCode.MESSAGE_TOO_LARGE and len(queue[0].records) > 1:
+        if code in _TOO_LARGE and len(queue[0].records) > 1:
             queue.extendleft(reversed(_halves(queue.popleft())))
             return None
         message = answer.error_message

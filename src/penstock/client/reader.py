@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from penstock.client.cluster import WireClient
-from penstock.client.errors import ClientError, code_of, refused
+from penstock.client.cluster import WireClient, pauses
+from penstock.client.errors import ClientError, code_of, may_pass, refused
 from penstock.client.metadata import Topic
 from penstock.client.offsets import EARLIEST, ends
 from penstock.errors import ErrorCode, Malformed, Refused
@@ -52,7 +53,8 @@ class Arrived(NamedTuple):
         try:
             found = read_records(self.data, UNCOMPRESSED_BYTES_MAX)
         except (Malformed, Refused) as error:
-            raise _damaged(self.partition, self.header.base_offset, str(error)) from None
+            about = f"partition {self.partition}"
+            raise _damaged(about, self.header.base_offset, str(error)) from None
         return [each for each in found if each.offset >= self.wanted_from]
 
 
@@ -66,11 +68,14 @@ def fetch(
     bytes_max: int = FETCH_BYTES_MAX,
 ) -> list[Fetched]:
     """One round: every leader is asked for its partitions, from these offsets on."""
+    shares, failures = topic.shares(positions)
     requests = {
         node: _request(topic, {index: positions[index] for index in share}, wait_ms, bytes_max)
-        for node, share in topic.by_leader(positions).items()
+        for node, share in shares.items()
     }
-    found = []
+    found = [
+        Fetched(index, error.code, -1, -1, memoryview(b"")) for index, error in failures.items()
+    ]
     for answer in client.ask_nodes(requests, FetchResponse, deadline).values():
         if isinstance(answer, ClientError):
             raise answer
@@ -97,50 +102,102 @@ class Reader:
     """Reads on from its positions, which may be changed between polls.
 
     Where a log's start has passed a position, reading goes on from there, and `skipped` counts it.
+    A partition that cannot be read keeps no other from it: `lost` says why it has no position.
     """
 
     def __init__(self, client: WireClient, topic: str, positions: Mapping[int, int]) -> None:
+        self.topic = topic
         self.positions = dict(positions)
+        self.lost: dict[int, ClientError] = {}
         self.skipped = 0
         self._client = client
-        self._topic = topic
+        self._failing: dict[int, float] = {}
+        """Until when to try again."""
 
     def poll(self, wait_ms: int = 0) -> list[Arrived]:
         """What has come in; empty if nothing did within the wait."""
         patience_ms = min(wait_ms, int(self._client.timeout_s * 500))
-        return self._client.retry(lambda deadline: self._round(deadline, patience_ms))
+        for pause_s in pauses():
+            arrived = self._client.retry(lambda deadline: self._round(deadline, patience_ms))
+            if arrived or not self._failing:
+                return arrived
+            self._client.forget()
+            self._client.sleep(pause_s)
+        raise AssertionError("pauses never end")
+
+    def lose(self, index: int, error: ClientError) -> None:
+        """Gives a partition up."""
+        self.lost[index] = error
+        self.positions.pop(index, None)
+        self._failing.pop(index, None)
 
     def _round(self, deadline: float, wait_ms: int) -> list[Arrived]:
-        topic = self._client.topic(self._topic, deadline=deadline)
-        arrived = []
-        failure = None
-        for each in fetch(self._client, topic, self.positions, deadline, wait_ms=wait_ms):
-            if each.error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                self._catch_up_with_start(each.partition)
-            elif each.error_code:
-                failure = refused(f"{self._topic}-{each.partition}", each.error_code)
-            else:
-                arrived += self._take(each)
-        if failure and not arrived:
-            raise failure
+        topic = self._client.topic(self.topic, deadline=deadline)
+        arrived: list[Arrived] = []
+        failures: dict[int, ClientError] = {}
+        fetched = fetch(self._client, topic, self.positions, deadline, wait_ms=wait_ms)
+        for each in fetched:
+            try:
+                self._take(each, arrived)
+            except ClientError as error:
+                failures[each.partition] = error
+        if not arrived:  # else there may have been no room for more
+            failures = {**self._stalled(fetched), **failures}
+        self._note(failures)
         return arrived
 
-    def _take(self, fetched: Fetched) -> list[Arrived]:
+    def _take(self, fetched: Fetched, arrived: list[Arrived]) -> None:
+        if fetched.error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._catch_up_with_start(fetched.partition)
+        elif fetched.error_code:
+            raise refused(self._name(fetched.partition), fetched.error_code)
+        else:
+            self._take_batches(fetched, arrived)
+
+    def _take_batches(self, fetched: Fetched, arrived: list[Arrived]) -> None:
         index = fetched.partition
-        arrived = []
+        begun_at = self.positions[index]
         try:
             for header, data in batches(fetched.data):
                 arrived.append(Arrived(index, header, data, self.positions[index]))
                 self.positions[index] = max(self.positions[index], header.next_offset)
         except Refused as error:
-            raise _damaged(index, self.positions[index], error.message) from None
-        return arrived
+            raise _damaged(self._name(index), self.positions[index], error.message) from None
+        if len(fetched.data) and self.positions[index] == begun_at:
+            reason = f"{len(fetched.data)} bytes came, and no whole batch from there on"
+            raise _damaged(self._name(index), begun_at, reason)
+
+    def _stalled(self, fetched: list[Fetched]) -> dict[int, ClientError]:
+        """Partitions that hold more, of which nothing comes."""
+        return {
+            each.partition: refused(
+                self._name(each.partition),
+                ErrorCode.REQUEST_TIMED_OUT,
+                f"nothing comes from offset {self.positions[each.partition]} on, "
+                f"though it ends at {each.high_watermark}",
+            )
+            for each in fetched
+            if not each.error_code
+            and not len(each.data)
+            and self.positions[each.partition] < each.high_watermark
+        }
+
+    def _note(self, failures: dict[int, ClientError]) -> None:
+        """Failures that last, or have lasted for the client's timeout, are final."""
+        until = self._client.deadline()
+        self._failing = {index: self._failing.get(index, until) for index in failures}
+        for index, error in failures.items():
+            if not may_pass(error) or time.monotonic() >= self._failing[index]:
+                self.lose(index, error)
+
+    def _name(self, index: int) -> str:
+        return f"{self.topic}-{index}"
 
     def _catch_up_with_start(self, index: int) -> None:
-        start = ends(self._client, self._topic, [index], EARLIEST)[index]
+        start = ends(self._client, self.topic, [index], EARLIEST)[index]
         if self.positions[index] >= start:
             raise refused(
-                f"{self._topic}-{index}",
+                self._name(index),
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {self.positions[index]} is past the end",
             )
@@ -180,9 +237,9 @@ def _fetched(answer: FetchResponse) -> list[Fetched]:
     ]
 
 
-def _damaged(partition: int, offset: int, reason: str) -> ClientError:
+def _damaged(about: str, offset: int, reason: str) -> ClientError:
     return ClientError(
         ErrorCode.CORRUPT_MESSAGE,
-        f"partition {partition}: the batch at offset {offset} is damaged ({reason}); "
+        f"{about}: the batch at offset {offset} is damaged ({reason}); "
         "`penstock log verify` on the broker's data folder shows how far it goes",
     )

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from penstock.config.units import DAY_MS, INT_MAX, MIB, MINUTE_MS
 from penstock.errors import ErrorCode, Refused
-from penstock.settings import Setting, setting, settings_of
+from penstock.settings import LONG_MAX, Setting, setting, settings_of
 
 
 def _some_assignor(assignors: tuple[str, ...]) -> str | None:
@@ -41,12 +41,31 @@ class BrokerConfig:
     store: str = setting(
         "metadata.store",
         "",
-        doc="Where cluster metadata is kept: sqlite:PATH (by default in the data folder).",
+        doc="Where cluster metadata is kept: sqlite:PATH (by default in the data folder), "
+        "etcd://HOST:PORT,.../PREFIX or zookeeper://HOST:PORT,.../CHROOT.",
+    )
+    store_user: str = setting(
+        "metadata.store.user", "", doc="Who the store is to let in; empty: anyone."
+    )
+    store_password: str = setting(
+        "metadata.store.password", "", secret=True, doc="What that user proves itself with."
+    )
+    store_ca_file: str = setting(
+        "metadata.store.ssl.ca.location",
+        "",
+        doc="Certificates that the store's must be signed by, as PEM; given, TLS is used.",
+    )
+    store_certificate_file: str = setting(
+        "metadata.store.ssl.certificate.location", "", doc="This broker's own, where one is asked."
+    )
+    store_key_file: str = setting(
+        "metadata.store.ssl.key.location", "", doc="The key of that certificate."
     )
     session_timeout_ms: int = setting(
         "broker.session.timeout.ms",
         10_000,
         at_least=2000,
+        at_most=30 * MINUTE_MS,
         doc="How long the cluster waits for a broker that gives no sign of life.",
     )
     rack: str = setting("broker.rack", "", doc="Where the broker stands; replicas are kept apart.")
@@ -100,15 +119,21 @@ class BrokerConfig:
         "request.receive.timeout.ms",
         30_000,
         at_least=100,
+        at_most=INT_MAX,
         doc="How long a request may take to arrive once its first bytes are there.",
     )
     max_connections: int = setting(
-        "max.connections", 100_000, at_least=1, doc="Connections that are kept at a time."
+        "max.connections",
+        100_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="Connections that are kept at a time.",
     )
     max_connections_per_ip: int = setting(
         "max.connections.per.ip",
         100_000,
         at_least=1,
+        at_most=INT_MAX,
         doc="Connections that are kept at a time from one address.",
     )
     connections_max_idle_ms: int = setting(
@@ -121,18 +146,21 @@ class BrokerConfig:
         "fetch.max.bytes",
         55 * MIB,
         at_least=1024,
+        at_most=INT_MAX,
         doc="The most that one fetch is answered with, whatever the client asks for.",
     )
     fetch_sessions: int = setting(
         "max.incremental.fetch.session.cache.slots",
         1000,
         at_least=0,
+        at_most=INT_MAX,
         doc="Incremental fetch sessions that are remembered at a time.",
     )
     producer_id_expiration_ms: int = setting(
         "producer.id.expiration.ms",
         DAY_MS,
         at_least=1,
+        at_most=INT_MAX,
         doc="How long an idempotent producer is remembered after its last write.",
     )
     retention_check_interval_ms: int = setting(
@@ -157,6 +185,7 @@ class BrokerConfig:
         "log.flush.offset.checkpoint.interval.ms",
         60_000,
         at_least=1,
+        at_most=INT_MAX,
         doc="How often it is noted up to where the logs are synced, which bounds recovery.",
     )
     disk_free_min_bytes: int = setting(
@@ -296,6 +325,72 @@ class BrokerConfig:
         at_least=1,
         at_most=100_000,
         doc="Partitions of the topic that groups are kept in; not to be changed once it is there.",
+    )
+    draining: bool = setting(
+        "broker.draining",
+        False,
+        dynamic=True,
+        doc="Whether a broker is to be given no more replicas; `penstock broker drain` sets it.",
+    )
+    auto_leader_rebalance: bool = setting(
+        "auto.leader.rebalance.enable",
+        True,
+        dynamic=True,
+        doc="Whether leadership goes back to the preferred leaders, the first of their partitions' "
+        "replicas, once these are in sync.",
+    )
+    leader_imbalance_check_s: int = setting(
+        "leader.imbalance.check.interval.seconds",
+        300,
+        at_least=1,
+        at_most=INT_MAX,
+        dynamic=True,
+        doc="How often the controller looks for partitions that others lead than should.",
+    )
+    leader_imbalance_percent: int = setting(
+        "leader.imbalance.per.broker.percentage",
+        10,
+        at_least=0,
+        at_most=100,
+        dynamic=True,
+        doc="A broker may lack so much of what it should lead before leadership goes back to it.",
+    )
+    follower_throttled_rate: int = setting(
+        "follower.replication.throttled.rate",
+        LONG_MAX,
+        at_least=1,
+        dynamic=True,
+        doc="Bytes per second that a broker copies at most of partitions with which it is not in "
+        "sync yet, all together; so moving replicas leaves room for everything else.",
+    )
+    controlled_shutdown_timeout_ms: int = setting(
+        "controlled.shutdown.timeout.ms",
+        10_000,
+        at_least=0,
+        at_most=INT_MAX,
+        doc="How long a broker that is told to stop waits for others to lead what it leads.",
+    )
+    replica_fetch_max_bytes: int = setting(
+        "replica.fetch.max.bytes",
+        1 << 20,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="What a follower asks for of one partition at a time.",
+    )
+    replica_fetch_response_max_bytes: int = setting(
+        "replica.fetch.response.max.bytes",
+        10 << 20,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="What a follower asks of one leader for at a time.",
+    )
+    replica_fetch_wait_max_ms: int = setting(
+        "replica.fetch.wait.max.ms",
+        100,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="How long a leader with nothing new lets a follower wait. Partitions that a follower "
+        "gets to follow meanwhile wait as long.",
     )
     offsets_topic_replication_factor: int = setting(
         "offsets.topic.replication.factor",

@@ -98,6 +98,7 @@ class TopicConfig:
         "index.interval.bytes",
         4096,
         at_least=0,
+        at_most=INT_MAX,
         broker_name="log.index.interval.bytes",
         doc="About one index entry is kept for so many bytes of log.",
     )
@@ -112,6 +113,7 @@ class TopicConfig:
         "max.message.bytes",
         1_048_588,
         at_least=0,
+        at_most=INT_MAX,
         broker_name="message.max.bytes",
         doc="The largest batch that is taken, in bytes as it was sent.",
     )
@@ -155,6 +157,7 @@ class TopicConfig:
         "min.insync.replicas",
         1,
         at_least=1,
+        at_most=INT_MAX,
         broker_name="min.insync.replicas",
         doc="acks=all is refused while fewer replicas than this are in sync.",
     )
@@ -171,6 +174,20 @@ class TopicConfig:
         broker_name="log.record.validation",
         doc="batch checks header, CRC, counts and timestamps of what is produced; full "
         "decompresses it and checks every record. Compacted topics are always checked in full.",
+    )
+    replica_lag_max: int = setting(
+        "replica.lag.max.messages",
+        -1,
+        at_least=-1,
+        broker_name="replica.lag.max.messages",
+        doc="A replica that lacks more records than this is not in sync any more; -1: any number.",
+    )
+    replica_lag_time_max_ms: int = setting(
+        "replica.lag.time.max.ms",
+        30_000,
+        at_least=1,
+        broker_name="replica.lag.time.max.ms",
+        doc="A replica that has not caught up with its leader for so long is not in sync any more.",
     )
     retention_bytes: int = setting(
         "retention.bytes",

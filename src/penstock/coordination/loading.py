@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event
 from penstock.errors import Malformed, Refused
 from penstock.log.cleaning import DECOMPRESSED_BYTES_MAX
@@ -26,23 +27,31 @@ from penstock.wire.batch import (
 )
 from penstock.wire.batch_builder import records_of
 from penstock.wire.records import pairs
-from penstock.wire.stored_codec import decode_key, decode_value
+from penstock.wire.stored_codec import StoredKey, decode_key, decode_value
 
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 128 << 10
 """Read in one step: a thousand batches of one event, at some microseconds each."""
-EVENTS_A_STEP = 1000
+EVENT_COST = 10
+BYTES_A_NAME = 50
+"""What applying an event costs, in names of topics."""
 
 Raw = dict[bytes, bytes | None]
+Apply = Callable[[Event], None]
+LeaveOut = Callable[[StoredKey, str], None]
 
 
-def load(partition: PartitionLog, apply: Callable[[Event], None]) -> Steps[None]:
-    """Everything that is in the log now. Nobody appends to it until that is done."""
+def load(partition: PartitionLog, apply: Apply, leave_out: LeaveOut) -> Steps[None]:
+    """Everything that is in the log now. Nobody appends to it until that is done.
+
+    `leave_out` is told of what cannot be applied: a newer release may have written it.
+    """
     latest = yield from _read(partition)
-    for number, (key, value) in enumerate(latest.items(), 1):
-        _replay(key, value, apply)
-        if number % EVENTS_A_STEP == 0:
+    pace = Pace()
+    for key, value in latest.items():
+        _replay(key, value, apply, leave_out)
+        if pace.is_spent(EVENT_COST + len(value or b"") // BYTES_A_NAME):
             yield None
 
 
@@ -93,17 +102,19 @@ def _records(batch: memoryview, header: BatchHeader) -> bytes:
     return bytes(batch[HEADER_SIZE:])
 
 
-def _replay(raw_key: bytes, raw_value: bytes | None, apply: Callable[[Event], None]) -> None:
+def _replay(raw_key: bytes, raw_value: bytes | None, apply: Apply, leave_out: LeaveOut) -> None:
     """What cannot be read is left out: one bad event must not hide the others."""
     try:
         key = decode_key(raw_key)
-        if key is None:
-            return
-        value = None if raw_value is None else decode_value(key, raw_value)
     except Malformed as problem:
         log.error("an event of a coordinator cannot be read, and is left out: %s", problem)
         return
+    if key is None:
+        return
     try:
-        apply(Event(key, value))
-    except Exception:
-        log.exception("an event of a coordinator makes no sense, and is left out: %s", key)
+        apply(Event(key, None if raw_value is None else decode_value(key, raw_value)))
+    except Malformed as problem:
+        leave_out(key, str(problem))
+    except Exception as problem:
+        log.exception("an event of a coordinator makes no sense: %s", key)
+        leave_out(key, repr(problem))

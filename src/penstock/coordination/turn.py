@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from penstock.config import BrokerConfig
+from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
 from penstock.wire.stored_codec import StoredKey, Versioned
 from penstock.world.ports import Chance
@@ -42,6 +43,7 @@ class Turn:
         "image",
         "now_ms",
         "reply",
+        "room_bytes",
         "time_ms",
         "wake_ms",
     )
@@ -54,6 +56,7 @@ class Turn:
         now_ms: int,
         time_ms: float,
         reply: Reply = None,
+        room_bytes: int | None = None,
     ) -> None:
         self.config = config
         self.image = image
@@ -64,12 +67,21 @@ class Turn:
         """Since some moment, never set back: for deadlines."""
         self.reply = reply
         """The request that this turn is for."""
+        self.room_bytes = room_bytes
+        """For what this turn writes, where the disk is full but for that."""
         self.events: list[Event] = []
         self.answers: list[Answer] = []
         self.wake_ms: float | None = None
 
     def write(self, key: StoredKey, value: Versioned | None, version: int | None = None) -> None:
         self.events.append(Event(key, value, version))
+
+    def check_room(self, size_bytes: int) -> None:
+        """Refuse what cannot be written: here, before it has left any traces in memory."""
+        if self.room_bytes is not None and size_bytes > self.room_bytes:
+            raise Refused(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE, "the disk is full; free some space, try again"
+            )
 
     def answer(self, reply: Reply, answer: Any) -> None:
         """To a request that has been waiting. This turn's own is answered by returning it."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 from crc32c import crc32c
 
 from penstock.errors import Unusable
+from penstock.log import sealing
+
+T = TypeVar("T")
 
 Partition = tuple[str, int]
 
@@ -46,44 +49,41 @@ def _garbled(path: str) -> Garbled:
 
 def encode_offsets(offsets: Mapping[Partition, int]) -> bytes:
     rows = [f"{topic} {index} {offset}" for (topic, index), offset in sorted(offsets.items())]
-    return ("\n".join([str(OFFSETS_VERSION), str(len(rows)), *rows]) + "\n").encode()
+    return sealing.seal(OFFSETS_VERSION, rows)
 
 
 def decode_offsets(data: bytes, path: str) -> dict[Partition, int]:
-    try:
-        version, count, *rows = data.decode().split("\n")
-        if int(version) > OFFSETS_VERSION:
-            raise _newer(path, int(version), OFFSETS_VERSION)
-        offsets: dict[Partition, int] = {}
-        for row in filter(None, rows):
-            topic, index, offset = row.split(" ")
-            offsets[topic, int(index)] = int(offset)
-        if len(offsets) != int(count):
-            raise _garbled(path)
-    except ValueError:
-        raise _garbled(path) from None
-    return offsets
+    return _decode_rows(data, path, sealing.number)
 
 
 def encode_topic_ids(ids: Mapping[Partition, bytes]) -> bytes:
     rows = [f"{topic} {index} {topic_id.hex()}" for (topic, index), topic_id in sorted(ids.items())]
-    return ("\n".join([str(OFFSETS_VERSION), str(len(rows)), *rows]) + "\n").encode()
+    return sealing.seal(OFFSETS_VERSION, rows)
 
 
 def decode_topic_ids(data: bytes, path: str) -> dict[Partition, bytes]:
+    return _decode_rows(data, path, _topic_id)
+
+
+def _topic_id(text: str) -> bytes:
+    topic_id = bytes.fromhex(text)
+    if len(topic_id) != TOPIC_ID_BYTES:
+        raise ValueError(f"{text!r} is not the id of a topic")
+    return topic_id
+
+
+def _decode_rows(data: bytes, path: str, decode: Callable[[str], T]) -> dict[Partition, T]:
     try:
-        version, count, *rows = data.decode().split("\n")
-        if int(version) > OFFSETS_VERSION:
-            raise _newer(path, int(version), OFFSETS_VERSION)
-        ids: dict[Partition, bytes] = {}
-        for row in filter(None, rows):
-            topic, index, topic_id = row.split(" ")
-            ids[topic, int(index)] = bytes.fromhex(topic_id)
-        if len(ids) != int(count):
-            raise _garbled(path)
+        version = sealing.version_of(data)
+        if version > OFFSETS_VERSION:
+            raise _newer(path, version, OFFSETS_VERSION)
+        rows = [row.split(" ") for row in sealing.unseal(data)]
+        found = {(topic, sealing.number(index)): decode(text) for topic, index, text in rows}
     except ValueError:
         raise _garbled(path) from None
-    return ids
+    if len(found) != len(rows):
+        raise _garbled(path)
+    return found
 
 
 def _properties(data: bytes) -> dict[str, str]:

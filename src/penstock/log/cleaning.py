@@ -9,14 +9,14 @@ sequence numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop
 from typing import NamedTuple
 
 from penstock.config import TopicConfig
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.key_map import KeyMap
-from penstock.log.producer_state import ProducerStates, marker_in
+from penstock.log.producer_state import Producer, marker_in
 from penstock.log.segment import Segment
 from penstock.wire.batch import BatchHeader, check, read_header, size_at
 from penstock.wire.batch_builder import rebuild, records_of, sliced_spans
@@ -92,14 +92,16 @@ class LastWords:
 
     __slots__ = ("_epochs", "_offsets")
 
-    def __init__(self, states: ProducerStates) -> None:
+    def __init__(self) -> None:
         self._offsets: dict[int, int] = {}
         self._epochs: dict[int, int] = {}
-        for producer_id, producer in states.producers.items():
+
+    def learn(self, producers: Sequence[Producer]) -> None:
+        for producer in producers:
             if producer.batches:
-                self._offsets[producer_id] = producer.batches[-1].last_offset
+                self._offsets[producer.id] = producer.batches[-1].last_offset
             else:
-                self._epochs[producer_id] = producer.epoch
+                self._epochs[producer.id] = producer.epoch
 
     def include(self, header: BatchHeader) -> bool:
         if header.is_control:

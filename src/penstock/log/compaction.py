@@ -59,9 +59,13 @@ class Compaction:
         log, end = self._log, self._dirt.cleanable.end
         self._following.file.append([])  # its name says how far what is compacted goes
         yield from self._note()
+        yield from log.write_held_snapshot()  # others are removed
         yield from self._read_keys()
-        config, keys = log.config, self._keys
-        sieve = Sieve(keys, LastWords(log.producers), self._now_ms, config)
+        config, keys, last_words = log.config, self._keys, LastWords()
+        log.write_out()
+        yield partial(last_words.learn, log.producers.settled())
+        self._check(self._dirt.cleanable)
+        sieve = Sieve(keys, last_words, self._now_ms, config)
         segments = [segment for segment in self._dirt.cleanable.segments if segment.base < keys.end]
         if len(segments) < len(self._dirt.cleanable.segments):
             end = self._dirt.cleanable.segments[len(segments)].base

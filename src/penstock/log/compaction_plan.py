@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from penstock.config import FOREVER_MS, TopicConfig
-from penstock.log.partition_log import RELATIVE_OFFSET_MAX, PartitionLog
+from penstock.log.layout import RELATIVE_OFFSET_MAX
+from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import Segment
 from penstock.log.time_index import ENTRY_SIZE
 from penstock.wire.batch import HEADER_SIZE, read_header

@@ -57,7 +57,9 @@ def encode(damage: Sequence[Damage]) -> bytes:
 
 def decode(data: bytes, path: str) -> list[Damage]:
     try:
-        version, *rows = data.decode().split("\n")
+        version, *rows, end = data.decode().split("\n")
+        if end:
+            raise ValueError("the last row was cut")
         if int(version) > VERSION:
             raise Unusable(f"{path} has version {version}, this release reads up to {VERSION}")
         return [Damage(*map(int, row.split(" "))) for row in rows if row]

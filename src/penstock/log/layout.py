@@ -19,6 +19,8 @@ SEGMENT_SUFFIXES = (LOG, *INDEX_SUFFIXES)
 DELETED, CLEANED, SWAP, TEMPORARY = ".deleted", ".cleaned", ".swap", ".tmp"
 TORN = ".torn"
 """Cut off by recovery as a whole, and kept for who misses it."""
+DOUBTFUL = ".doubtful"
+"""A swap that was not to be believed, kept likewise."""
 EPOCHS_FILE = "leader-epoch-checkpoint"
 PARTITION_FILE = "partition.metadata"
 DAMAGE_FILE = "penstock.damage"
@@ -34,9 +36,11 @@ TOPIC_IDS_FILE = "penstock-topic-id-checkpoint"
 CLEAN_STOP_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"
 STRAY, DELETING = "-stray", "-delete"
+LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
+RELATIVE_OFFSET_MAX = 0x7FFFFFFF
+"""Indexes count offsets from a segment's base, in 32 bits."""
 
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>0|[1-9][0-9]{0,9})")
-_LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
 _OFFSET_NAME = re.compile(r"([0-9]{20})(\.[a-z]+)")
 
 
@@ -73,6 +77,20 @@ def swap_suffix(end: int) -> str:
 def parse_offset(name: str, suffix: str) -> int | None:
     """The offset that a file of this kind is named after; there are none of 64 bits or more."""
     match = _OFFSET_NAME.fullmatch(name)
-    if match is None or match[2] != suffix or int(match[1]) > _LAST_OFFSET:
+    if match is None or match[2] != suffix or int(match[1]) > LAST_OFFSET:
         return None
     return int(match[1])
+
+
+def segment_base(name: str) -> int | None:
+    """The base of the segment that a file belongs to, be it its batches or an index of them."""
+    for suffix in SEGMENT_SUFFIXES:
+        base = parse_offset(name, suffix)
+        if base is not None:
+            return base
+    return None
+
+
+def own_name(name: str) -> str:
+    """Of a file that has another suffix for a while (`.deleted`, `.swap`)."""
+    return ".".join(name.split(".")[:2])

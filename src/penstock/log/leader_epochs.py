@@ -6,9 +6,11 @@ the file comes back with the scan of the log past the recovery point.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from penstock.errors import Unusable
+from penstock.log import sealing
 
 VERSION = 0
 UNDEFINED_EPOCH, UNDEFINED_OFFSET = -1, -1
@@ -74,19 +76,22 @@ class LeaderEpochs:
         self.changed = True
 
     def encode(self) -> bytes:
-        lines = [str(VERSION), str(len(self.entries))]
-        lines += [f"{e.epoch} {e.start_offset}" for e in self.entries]
-        return ("\n".join(lines) + "\n").encode()
+        return sealing.seal(VERSION, [f"{e.epoch} {e.start_offset}" for e in self.entries])
 
 
 def decode(data: bytes, path: str) -> LeaderEpochs | None:
     """None if the text is not whole; Unusable if it is of a newer version."""
     try:
-        version, count, *rows = data.decode().split("\n")
-        if int(version) > VERSION:
+        version = sealing.version_of(data)
+        if version > VERSION:
             raise Unusable(f"{path} has version {version}, this release reads up to {VERSION}")
-        pairs = [row.split(" ") for row in rows if row]
-        entries = [EpochStart(int(epoch), int(start)) for epoch, start in pairs]
-        return LeaderEpochs(entries) if len(entries) == int(count) else None
+        pairs = [row.split(" ") for row in sealing.unseal(data)]
+        entries = [
+            EpochStart(sealing.number(epoch), sealing.number(start)) for epoch, start in pairs
+        ]
     except ValueError:
         return None
+    for before, entry in pairwise(entries):
+        if before.epoch >= entry.epoch or before.start_offset >= entry.start_offset:
+            return None
+    return LeaderEpochs(entries)

@@ -1,45 +1,46 @@
-"""Opening a log after a clean stop: a few small reads, and no scan unless something is amiss."""
+"""Opening a log after a clean stop: a few small reads, and no scan unless something is amiss.
+
+All of it yields where it takes longer than a few milliseconds.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from penstock.log import layout, notes, producer_snapshot, recovery, scanning
+from penstock.log import drafting, layout, notes, producer_snapshot, recovery, scanning
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.leftovers import tidy
 from penstock.log.producer_state import NOT_KNOWN, ProducerStates, marker_in
 from penstock.log.scanning import NotABatch
-from penstock.log.segment import Segment
+from penstock.log.segment import Amiss, Segment
+from penstock.log.steps import Pauses, exhaust
 from penstock.wire.batch import HEADER_SIZE, BatchHeader, read_header
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
 
-BATCHES_A_SLICE = 1000
-
 lines = logging.getLogger(__name__)
 
 
-def load(log: PartitionLog) -> None:
+def load(log: PartitionLog) -> Iterator[None]:
     """The log is expected to end where the checkpoint says; if it does not, it is recovered."""
-    find_segments(log)
+    yield from find_segments(log)
     if log.active is not None:
         _begin_with(log, log.segments[0].base)
         log.damage = notes.read_damage(log)
         mark_gaps(log)
-        prepare_active(log.active)
-        if not _ends_as_expected(log, log.active):
-            for _ in recovery.recover(log):
-                pass
+        yield from _prepare(log.active)
+        if not (yield from _ends_as_expected(log, log.active)):
+            yield from recovery.recover(log)
             return
-        for _ in rebuild_producers(log, log.end_offset):
-            pass
-        log.epochs = notes.read_epochs(log) or rebuild_epochs(log)
+        yield from rebuild_producers(log, log.end_offset)
+        log.epochs = notes.read_epochs(log) or (yield from rebuild_epochs(log))
         log.epochs.truncate_start(log.start_offset)
-        aborted_in(log, log.active)
+        if log.active.aborted is None:
+            log.active.aborted = yield from _rebuild_aborted(log, log.active)
         log.touched = log.epochs.changed
     log.is_open = True
 
@@ -52,20 +53,24 @@ def _begin_with(log: PartitionLog, base: int) -> None:
         log.start_offset = base
 
 
-def find_segments(log: PartitionLog) -> None:
-    names = tidy(log.disk, log.folder)
+def find_segments(log: PartitionLog) -> Iterator[None]:
+    names = yield from tidy(log.disk, log.folder, log.may_have_gaps)
     log.has_folder = bool(names)
     log.is_compacted = layout.COMPACTED_FILE in names
     bases = [layout.parse_offset(name, layout.LOG) for name in names]
     log.segments = [Segment(log.disk, log.folder, base) for base in bases if base is not None]
     for segment in log.segments:
-        segment.size = segment.file.size
+        segment.size = segment.own_from = segment.file.size
         segment.has_aborted = layout.offset_name(segment.base) + layout.TXN_INDEX in names
     log.active = log.segments[-1] if log.segments else None
 
 
-def prepare_active(segment: Segment) -> None:
-    segment.load_indexes()
+def _prepare(segment: Segment) -> Iterator[None]:
+    """The last one, which grows."""
+    try:
+        segment.load_indexes(rebuild=False)
+    except Amiss:
+        yield from drafting.rebuild_in_steps(segment)
     segment.written_back = segment.size
     if segment.size >= HEADER_SIZE:
         segment.first_timestamp = read_header(segment.file.read(0, HEADER_SIZE)).max_timestamp
@@ -77,31 +82,33 @@ def mark_gaps(log: PartitionLog) -> None:
         segment.note_gap(stretch.position, stretch.end_position)
 
 
-def _ends_as_expected(log: PartitionLog, active: Segment) -> bool:
+def _ends_as_expected(log: PartitionLog, active: Segment) -> Generator[None, None, bool]:
     if log.damage and log.damage[-1].end_offset == log.end_offset:
         active.sealed = active.base < log.end_offset
         return True
     try:
-        return active.next_offset() == log.end_offset
+        return (yield from active.next_offset()) == log.end_offset
     except NotABatch:
         return False
 
 
-def rebuild_producers(log: PartitionLog, up_to: int) -> Iterator[None]:
+def rebuild_producers(log: PartitionLog, up_to: int) -> Generator[None, None, None]:
     """From the latest snapshot that is whole, and the batches since; yields now and then."""
-    states, start = _latest_snapshot(log, up_to)
-    log.producers = states
-    for count, (segment, position, header) in enumerate(batches_between(log, start, up_to)):
+    states, start = yield from _latest_snapshot(log, up_to)
+    log.producers, pauses = states, Pauses()
+    for segment, position, header in batches_between(log, start, up_to):
         feed(states, segment, position, header)
-        if count % BATCHES_A_SLICE == BATCHES_A_SLICE - 1:
+        if pauses.is_due():
             yield
 
 
-def _latest_snapshot(log: PartitionLog, up_to: int) -> tuple[ProducerStates, int]:
+def _latest_snapshot(
+    log: PartitionLog, up_to: int
+) -> Generator[None, None, tuple[ProducerStates, int]]:
     offsets = [layout.parse_offset(n, layout.SNAPSHOT) for n in log.disk.list(log.folder)]
     for offset in sorted((o for o in offsets if o is not None and o <= up_to), reverse=True):
         path = f"{log.folder}/{layout.offset_name(offset)}{layout.SNAPSHOT}"
-        states = producer_snapshot.decode(log.disk.read_whole(path), path)
+        states = yield from producer_snapshot.decoded(log.disk.read_whole(path), path)
         if states is not None:
             return states, offset
         log.disk.remove(path)
@@ -149,14 +156,17 @@ def aborted_in(log: PartitionLog, segment: Segment) -> list[AbortedTxn]:
     if segment.aborted is None:
         log.indexes.load(segment)
     if segment.aborted is None:
-        segment.aborted = _rebuild_aborted(log, segment)
+        segment.aborted = exhaust(_rebuild_aborted(log, segment))
     return segment.aborted
 
 
-def _rebuild_aborted(log: PartitionLog, segment: Segment) -> list[AbortedTxn]:
+def _rebuild_aborted(
+    log: PartitionLog, segment: Segment
+) -> Generator[None, None, list[AbortedTxn]]:
     """From the batches before it, as far as a snapshot makes that necessary, and in it."""
-    states, start = _latest_snapshot(log, segment.base)
+    states, start = yield from _latest_snapshot(log, segment.base)
     found: list[AbortedTxn] = []
+    pauses = Pauses()
     end = segment.base + (1 << 31)
     for each, position, header in batches_between(log, start, end):
         if each.base > segment.base:
@@ -164,12 +174,16 @@ def _rebuild_aborted(log: PartitionLog, segment: Segment) -> list[AbortedTxn]:
         aborted = feed(states, each, position, header)
         if aborted is not None and each is segment:
             found.append(aborted)
+        if pauses.is_due():
+            yield
     return found
 
 
-def rebuild_epochs(log: PartitionLog) -> LeaderEpochs:
-    epochs = LeaderEpochs()
+def rebuild_epochs(log: PartitionLog) -> Generator[None, None, LeaderEpochs]:
+    epochs, pauses = LeaderEpochs(), Pauses()
     for _, _, header in batches_between(log, log.segments[0].base, log.end_offset):
         if header.leader_epoch != epochs.latest:
             epochs.assign(header.leader_epoch, header.base_offset)
+        if pauses.is_due():
+            yield
     return epochs

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
 from penstock.log import checkpoints, layout, recovery
 from penstock.log.checkpoints import Meta, Partition
+from penstock.log.index_cache import IndexCache
 from penstock.log.noted import Noted
 from penstock.log.partition_log import PartitionLog
-from penstock.log.segment import IndexCache
+from penstock.log.steps import exhaust
 from penstock.world.ports import Disk, File
 
 lines = logging.getLogger(__name__)
@@ -45,6 +46,8 @@ class LogDir:
             self.problems = self._noted.problems
             """What was found wrong here, and can be lived with."""
             self.was_clean, self.stopped_at_epoch = self._take_clean_stop()
+            if self.was_clean:
+                self.problems += [f"{each} is missing" for each in self._noted.missing]
             self.was_clean &= not self.problems
         except BaseException:
             self._release()
@@ -169,17 +172,16 @@ class LogDir:
         """Checkpoints go by the topic's name. Those of another topic of that name, deleted since,
         say nothing of this one: without its own the log is looked through from the beginning."""
         log.has_folder = True
-        if not self.was_clean:
-            self._unrecovered.add(key)
         noted = self._noted
+        if not (self.was_clean and noted.knows_end(key, log.topic_id)):
+            self._unrecovered.add(key)
         if not noted.knows(key, log.topic_id):
             return
         log.start_offset = noted.log_starts.get(key, 0)
         log.recovery_point = noted.recovery_points.get(key, 0)
         log.high_watermark = noted.high_watermarks.get(key, 0)
         log.cleaned_to = noted.cleaned.get(key, 0)
-        end = max(log.recovery_point, log.start_offset)
-        log.end_offset = log.written_end = log.synced_end = end
+        log.end_offset = log.written_end = log.synced_end = log.recovery_point
 
     def _set_aside(self, name: str, topic_id: bytes) -> None:
         new = self._move(name, topic_id, layout.STRAY)
@@ -242,7 +244,8 @@ class LogDir:
         return doomed
 
     def recover_all(self) -> Iterator[None]:
-        """Recover every log that was asked for, in slices; nothing to do after a clean stop.
+        """Recover every log that was asked for, in slices; nothing to do after a clean stop, but
+        where it is not known for sure how a log ended.
 
         One that cannot be read keeps none of the others from being served, whatever the reason.
         """
@@ -287,15 +290,20 @@ class LogDir:
 
     def close_logs(self) -> tuple[list[File], list[str]]:
         """Write down all that a clean start needs; returns the files and folders to sync."""
+        return exhaust(self.close_logs_in_steps())
+
+    def close_logs_in_steps(self) -> Generator[None, None, tuple[list[File], list[str]]]:
+        """The same with others' turns in between, but no more appends."""
         files: list[File] = []
         folders: list[str] = []
-        for key, log in self.logs.items():
+        for key, log in list(self.logs.items()):
             if key in self.unrecoverable:
                 continue
-            log.close()
+            yield from log.close_steps()
             token = log.begin_sync()
             files += token.files
             folders += token.folders
+            yield
         return files, folders
 
     def finish(self, broker_epoch: int = -1) -> None:

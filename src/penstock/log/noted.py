@@ -19,6 +19,12 @@ T = TypeVar("T")
 
 Logs = Mapping[Partition, PartitionLog]
 
+ALWAYS_WRITTEN = (
+    layout.RECOVERY_POINTS_FILE,
+    layout.LOG_STARTS_FILE,
+    layout.HIGH_WATERMARKS_FILE,
+)
+
 
 class Checkpoint(NamedTuple):
     """What has changed since the last one."""
@@ -37,6 +43,8 @@ class Noted:
         self._path = path
         self.problems: list[str] = []
         """Files that could not be read: all that they save is work."""
+        self.missing: list[str] = []
+        """Files that every stop writes, and that are not there."""
         self.recovery_points = self._read_offsets(layout.RECOVERY_POINTS_FILE)
         self.log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
         self.high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
@@ -61,6 +69,8 @@ class Noted:
     ) -> dict[Partition, T]:
         path = f"{self._path}/{name}"
         if not self._disk.exists(path):
+            if name in ALWAYS_WRITTEN:
+                self.missing.append(path)
             return {}
         try:
             return decode(self._disk.read_whole(path), path)
@@ -71,6 +81,11 @@ class Noted:
     def knows(self, key: Partition, topic_id: bytes) -> bool:
         """Whether what is noted of a partition is of this topic, and not of one of its name."""
         return self._ids.get(key) == topic_id
+
+    def knows_end(self, key: Partition, topic_id: bytes) -> bool:
+        """Whether it is known where the log ended when it was closed, and can be so."""
+        end = self.recovery_points.get(key, -1)
+        return self.knows(key, topic_id) and self.log_starts.get(key, 0) <= end
 
     def forget(self, key: Partition) -> None:
         self._ids.pop(key, None)

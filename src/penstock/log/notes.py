@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.log import checkpoints, damage, layout, leader_epochs, producer_snapshot
+from penstock.log import checkpoints, damage, layout, leader_epochs
 from penstock.world.ports import File
 
 if TYPE_CHECKING:
@@ -16,18 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_partition_file(log: PartitionLog) -> None:
-    _write(log, layout.PARTITION_FILE, checkpoints.encode_partition(log.topic_id))
-
-
-def write_snapshot(log: PartitionLog, offset: int) -> None:
-    """Producers as of an offset. Those of the segments' bases are kept, no others."""
-    kept = {segment.base for segment in log.segments} | {offset}
-    for name in log.disk.list(log.folder):
-        old = layout.parse_offset(name, layout.SNAPSHOT)
-        if old is not None and old not in kept:
-            log.disk.remove(f"{log.folder}/{name}")
-    name = layout.offset_name(offset) + layout.SNAPSHOT
-    _write(log, name, producer_snapshot.encode(log.producers))
+    write(log, layout.PARTITION_FILE, checkpoints.encode_partition(log.topic_id))
 
 
 def write_damage(log: PartitionLog) -> None:
@@ -64,22 +53,8 @@ def epochs_to_write(log: PartitionLog) -> tuple[str, bytes] | None:
     return f"{log.folder}/{layout.EPOCHS_FILE}", log.epochs.encode()
 
 
-def write_down(log: PartitionLog) -> None:
-    """All that a start without a scan needs."""
-    if log.active is None:
-        return
-    if not log.active.size:
-        log.active.file.append([])  # its name says where the log ends
-    log.active.write_indexes()
-    log.unsynced_files += log.active.unsynced_indexes
-    log.active.unsynced_indexes = []
-    write_snapshot(log, log.end_offset)
-    if epochs := epochs_to_write(log):
-        log.disk.write_whole(*epochs)
-        log.epochs.changed = False
-
-
-def _write(log: PartitionLog, name: str, data: bytes) -> None:
+def write(log: PartitionLog, name: str, data: bytes) -> None:
+    """A small file, in place of the one that may be there."""
     file = log.disk.open(f"{log.folder}/{name}")
     file.truncate(0)
     file.append([data])

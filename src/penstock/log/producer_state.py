@@ -7,6 +7,7 @@ All of it can be made again from the log.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from penstock.world.ports import Buffer
 
 BATCHES_REMEMBERED = 5
 PRODUCERS_REMEMBERED = 100_000
+PRODUCERS_A_SLICE = 5000
 CANDIDATES = 32
 NO_EPOCH = -1
 NO_OFFSET = -1
@@ -34,14 +36,18 @@ class WrittenBatch(NamedTuple):
     timestamp: int
 
 
-State = tuple[int, tuple[WrittenBatch, ...], int, int, int]
-"""All that is known of a producer, in the order of its attributes below."""
-
-
 class Producer:
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "txn_first_offset")
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "id",
+        "last_timestamp",
+        "txn_first_offset",
+    )
 
-    def __init__(self, epoch: int) -> None:
+    def __init__(self, producer_id: int, epoch: int) -> None:
+        self.id = producer_id
         self.epoch = epoch
         self.batches: tuple[WrittenBatch, ...] = ()
         """The last few, the latest last."""
@@ -50,21 +56,15 @@ class Producer:
         self.last_timestamp = NOT_KNOWN
         """When it was last heard of, by this broker's clock; batches read again do not tell."""
 
-    @classmethod
-    def of(cls, state: State) -> Producer:
-        producer = cls(state[0])
-        _, producer.batches, producer.coordinator_epoch, *rest = state
-        producer.txn_first_offset, producer.last_timestamp = rest
-        return producer
-
-    def state(self) -> State:
-        return (
-            self.epoch,
-            self.batches,
-            self.coordinator_epoch,
-            self.txn_first_offset,
-            self.last_timestamp,
-        )
+    def copy(self) -> Producer:
+        copy = Producer.__new__(Producer)
+        copy.id = self.id
+        copy.epoch = self.epoch
+        copy.batches = self.batches
+        copy.coordinator_epoch = self.coordinator_epoch
+        copy.txn_first_offset = self.txn_first_offset
+        copy.last_timestamp = self.last_timestamp
+        return copy
 
     @property
     def latest_timestamp(self) -> int:
@@ -83,12 +83,13 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self.producers: OrderedDict[int, Producer] = OrderedDict()
-        """Those that wrote last stand last."""
+        """Those that wrote last stand last. None is changed that was there at the last `settle`:
+        a copy takes its place."""
         self._open: dict[int, int] = {}
         """Producer id -> first offset of its open transaction, the earliest first."""
         self._ended: list[tuple[int, int]] = []
         """(first, marker) of transactions that ended above the high watermark."""
-        self.before: dict[int, State | None] = {}
+        self.before: dict[int, Producer | None] = {}
         """Those changed since `settle`, as they were then; None for one that was not known."""
 
     def check(self, header: BatchHeader) -> WrittenBatch | None:
@@ -153,11 +154,13 @@ class ProducerStates:
         producer_id = header.producer_id
         producer = self.producers.get(producer_id)
         if producer_id not in self.before:
-            self.before[producer_id] = None if producer is None else producer.state()
+            self.before[producer_id] = producer
+            if producer is not None:
+                producer = self.producers[producer_id] = producer.copy()
         if producer is None:
             if len(self.producers) >= PRODUCERS_REMEMBERED:
                 self._forget_one()
-            producer = self.producers[producer_id] = Producer(header.producer_epoch)
+            producer = self.producers[producer_id] = Producer(producer_id, header.producer_epoch)
             return producer
         self.producers.move_to_end(producer_id)
         if producer.epoch != header.producer_epoch:
@@ -169,13 +172,20 @@ class ProducerStates:
         """What was noted so far stays."""
         self.before.clear()
 
+    def settled(self) -> list[Producer]:
+        """All of them as they are now, and stay; to be asked for right after `settle`.
+
+        In no order: that would take several times as long, of very many.
+        """
+        return list(dict.values(self.producers))
+
     def undo(self, end_offset: int) -> None:
         """Everything is as at the last `settle`, when the log ended at an offset."""
-        for producer_id, state in self.before.items():
+        for producer_id, producer in self.before.items():
             self.producers.pop(producer_id, None)
             self._open.pop(producer_id, None)
-            if state is not None:
-                self.put(producer_id, Producer.of(state))
+            if producer is not None:
+                self.put(producer)
         self.sort_open()
         self._ended = [ended for ended in self._ended if ended[1] < end_offset]
         self.before.clear()
@@ -185,30 +195,40 @@ class ProducerStates:
         end, so that they are not looked at again and again."""
         for producer_id in list(islice(self.producers, CANDIDATES)):
             if self.producers[producer_id].txn_first_offset < 0:
-                self.before.setdefault(producer_id, self.producers.pop(producer_id).state())
+                self.before.setdefault(producer_id, self.producers.pop(producer_id))
                 return
             self.producers.move_to_end(producer_id)
 
-    def expire(self, now_ms: int, after_ms: int) -> int:
-        """Forget producers not heard of for so long; returns how many.
+    def expire(self, now_ms: int, after_ms: int) -> Iterator[None]:
+        """Forget producers not heard of for so long; yields now and then, if there are many.
 
         For those of whom it is not known when, that time begins now.
         """
-        gone: list[int] = []
-        for producer_id, producer in self.producers.items():
-            if producer.last_timestamp == NOT_KNOWN:
-                producer.last_timestamp = now_ms
-            elif producer.txn_first_offset < 0 and now_ms - producer.last_timestamp >= after_ms:
-                gone.append(producer_id)
-        for producer_id in gone:
-            del self.producers[producer_id]
-        return len(gone)
+        latest_ms, producers = now_ms - after_ms, self.settled()
+        while producers:
+            for producer in producers[-PRODUCERS_A_SLICE:]:
+                if producer.last_timestamp == NOT_KNOWN:
+                    producer.last_timestamp = now_ms
+                elif producer.txn_first_offset < 0 and producer.last_timestamp <= latest_ms:
+                    self._forget(producer)
+            del producers[-PRODUCERS_A_SLICE:]  # which is when they are gone, and takes its time
+            yield
 
-    def put(self, producer_id: int, producer: Producer) -> None:
-        """From a snapshot; the order of open transactions is restored by `sort_open`."""
-        self.producers[producer_id] = producer
+    def _forget(self, producer: Producer) -> None:
+        """Unless it has written meanwhile."""
+        if self.producers.get(producer.id) is producer:
+            del self.producers[producer.id]
+
+    def put(self, producer: Producer) -> None:
+        """From a snapshot, say; who puts many restores their order by `sort` or `sort_open`."""
+        self.producers[producer.id] = producer
         if producer.txn_first_offset >= 0:
-            self._open[producer_id] = producer.txn_first_offset
+            self._open[producer.id] = producer.txn_first_offset
+
+    def sort(self) -> None:
+        """Once all are there: those that wrote last come last."""
+        self.producers = OrderedDict(sorted(self.producers.items(), key=_last_offset))
+        self.sort_open()
 
     def sort_open(self) -> None:
         self._open = dict(sorted(self._open.items(), key=lambda item: item[1]))
@@ -240,6 +260,11 @@ def marker_in(batch: Buffer) -> Marker | None:
         return read_marker(batch)
     except Malformed:
         return None
+
+
+def _last_offset(known: tuple[int, Producer]) -> int:
+    batches = known[1].batches
+    return batches[-1].last_offset if batches else NO_OFFSET
 
 
 def _repeated(producer: Producer, header: BatchHeader) -> WrittenBatch:

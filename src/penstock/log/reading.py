@@ -1,8 +1,9 @@
 """Reading from a log: where a slice begins, and where it is cut.
 
-The data itself is not looked at on this path. Boundaries come from the offset index, from headers,
-and mostly from a few marks: a consumer that reads on, and the high watermark as it moves, are
-nearly always at a boundary that was met a moment ago.
+The data itself is not looked at on this path, but for the header that a slice begins with.
+Boundaries come from the offset index, from headers, and mostly from a few marks: a consumer that
+reads on, and the high watermark as it moves, are nearly always at a boundary that was met a moment
+ago.
 """
 
 from __future__ import annotations
@@ -63,10 +64,23 @@ def read(
         end, next_offset = _cut(log, segment, start, max_bytes, at_least_one, cold_ok)
     if end <= start:
         return None
-    is_tail = segment is log.active and start >= segment.size - WARM_TAIL_BYTES
-    if not (is_tail or cold_ok or segment.file.is_cached(start, end - start)):
-        raise Cold(segment.file, start, end - start)
-    return Slice(FileRange(segment.file, start, end - start), offset, next_offset)
+    found = Slice(FileRange(segment.file, start, end - start), offset, next_offset)
+    if segment is not log.active or start < max(segment.own_from, segment.size - WARM_TAIL_BYTES):
+        _check(found, segment, cold_ok)
+    return found
+
+
+def _check(found: Slice, segment: Segment, cold_ok: bool) -> None:
+    """That it is in memory, and begins with a batch: who were given none would ask for ever."""
+    file, start, length = found.range.file, found.range.position, found.range.length
+    if not (cold_ok or file.is_cached(start, length)):
+        raise Cold(file, start, length)
+    try:
+        place = scanning.place_at(segment.reader(cold_ok), start, segment.size, segment.gaps)
+    except NotABatch:
+        raise Amiss(segment) from None
+    if place.last_offset < found.offset:
+        raise Amiss(segment)
 
 
 def out_of_range(log: PartitionLog, offset: int) -> Refused:

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from penstock.log import layout, loading, notes, truncation
+from penstock.log import drafting, layout, loading, notes, snapshotting
 from penstock.log.damage import Damage
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.segment import Segment
@@ -32,32 +32,44 @@ lines = logging.getLogger(__name__)
 
 def recover(log: PartitionLog) -> Iterator[None]:
     """Yields between slices of work of a few milliseconds."""
-    loading.find_segments(log)
+    yield from loading.find_segments(log)
     if not log.segments:
         _recover_empty(log)
         return
     log.recovery_point = max(log.recovery_point, log.segments[0].base)
     first = log.segment_of(log.recovery_point)
     for segment in log.segments[:first]:
-        _check_indexes(segment)
+        if not segment.has_indexes():  # synced ones, with the recovery point, should be there
+            yield from drafting.remake_in_steps(segment)
         yield
     scanned_from = log.segments[first].base
     log.damage = [d for d in notes.read_damage(log) if d.segment_base < scanned_from]
     loading.mark_gaps(log)
-    log.epochs = notes.read_epochs(log) or _epochs_before(log, scanned_from)
+    log.epochs = notes.read_epochs(log) or (yield from _epochs_before(log, scanned_from))
     log.epochs.truncate_end(scanned_from)
     for segment in log.segments[first:]:
         segment.size = 0
     yield from loading.rebuild_producers(log, scanned_from)
     yield from Scan(log).run(first)
-    log.start_offset = max(log.start_offset, log.segments[0].base)
+    log.start_offset = _believable_start(log)
     log.epochs.truncate_start(log.start_offset)
     log.written_end = log.end_offset
     log.synced_end = min(log.recovery_point, log.end_offset)
+    for folder in (log.folder, log.folder.rpartition("/")[0]):
+        log.note_folder(folder)  # its last segment may have been made just before the crash
     notes.write_damage(log)
     log.is_open = True
-    if log.end_offset < log.start_offset:
-        truncation.start_over(log, log.start_offset)
+
+
+def _believable_start(log: PartitionLog) -> int:
+    """Where the log begins. A start past its end would make all its records unreadable, and have
+    them deleted: rather than that, some come back that were."""
+    first = log.segments[0].base
+    if log.start_offset > log.end_offset:
+        text = "%s should begin at %d, which is past its end %d: all that is there is kept, from %d"
+        lines.error(text, log.folder, log.start_offset, log.end_offset, first)
+        return first
+    return max(log.start_offset, first)
 
 
 def _recover_empty(log: PartitionLog) -> None:
@@ -70,15 +82,9 @@ def _recover_empty(log: PartitionLog) -> None:
     log.is_open = True
 
 
-def _check_indexes(segment: Segment) -> None:
-    """Those of segments below the recovery point were synced with it; missing ones are remade."""
-    if not segment.has_indexes():
-        segment.remake_indexes()
-
-
-def _epochs_before(log: PartitionLog, end: int) -> LeaderEpochs:
+def _epochs_before(log: PartitionLog, end: int) -> Generator[None, None, LeaderEpochs]:
     log.end_offset = end
-    return loading.rebuild_epochs(log)
+    return (yield from loading.rebuild_epochs(log))
 
 
 class Scan:
@@ -111,7 +117,7 @@ class Scan:
             self._note_damage(active, active.size, log.recovery_point)
             active.sealed = True
         log.end_offset = self.expected
-        truncation.drop_snapshots_after(log, log.end_offset)
+        snapshotting.drop_after(log, log.end_offset)
 
     def _segment(self, number: int) -> Generator[None, None, bool]:
         """Returns whether the log was cut off in this segment."""

@@ -2,23 +2,27 @@
 
 If its batches are all there, an index was wrong, and is made again. What is no batch is damage:
 it is noted as recovery would have done, so that reads of it are refused and all others go on. So
-are records that are missing between a segment's last batch and the next segment.
+is a batch that does not follow the one before, where compaction has left no gaps; and so are
+records that are missing between a segment's last batch and the next segment.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.errors import ErrorCode, Refused
 from penstock.log import notes
 from penstock.log.damage import Damage
-from penstock.log.scanning import NotABatch
-from penstock.log.segment import Amiss, Draft, Segment
+from penstock.log.drafting import Draft
+from penstock.log.scanning import NotABatch, Place
+from penstock.log.segment import Amiss, Segment, Unsure
 from penstock.log.steps import Steps, warmed
 from penstock.log.window import Window
+from penstock.wire.batch import HEADER_SIZE, read_header
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
@@ -36,36 +40,71 @@ def reindexed(log: PartitionLog, action: Callable[[bool], T]) -> Steps[T]:
 
     Raises Amiss where that does not help.
     """
-    seen: set[Segment] = set()
+    seen: set[tuple[Segment, type[Amiss]]] = set()
     while True:
         try:
             return (yield from warmed(action))
         except Amiss as amiss:
-            segment = amiss.segment
-            if segment in seen:
+            segment, kind = amiss.segment, type(amiss)
+            if (segment, kind) in seen:
                 raise
-        seen.add(segment)
-        yield from reindex(log, segment)
+        seen.add((segment, kind))
+        yield from settle_newest(log, segment) if kind is Unsure else reindex(log, segment)
 
 
 def reindex(log: PartitionLog, segment: Segment) -> Steps[None]:
     """Raises Refused while somebody else is at the same: it is worth another try a little later."""
-    if segment.is_being_reindexed:
-        raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.file.path} is being gone through")
-    segment.is_being_reindexed = True
-    try:
+    with _alone(segment):
         draft = yield from _redrafted(log, segment)
         if draft is not None:
             _put_in_place(log, segment, draft.made)
             lines.warning("%s was gone through, and its indexes are made again", segment.file.path)
             yield from _note_missing(log, segment, draft.end_offset)
+
+
+def settle_newest(log: PartitionLog, segment: Segment) -> Steps[None]:
+    """See whether the batches agree with what an index says is the newest of them: from that one
+    on, and from the beginning if they do not."""
+    try:
+        place = yield from warmed(partial(_newest_place, log, segment))
+    except Amiss:
+        place = None
+    if place is not None:
+        with _alone(segment):
+            draft = yield from _redrafted(log, segment, place.position)
+        if draft is None:
+            return
+        if draft.made.max_timestamp == segment.max_timestamp:
+            segment.newest_is_sure = True
+            return
+    yield from reindex(log, segment)
+
+
+def _newest_place(log: PartitionLog, segment: Segment, cold_ok: bool) -> Place | None:
+    """The batch that an index says is the newest; None where it is not."""
+    log.write_out()
+    place = segment.find(segment.max_timestamp_offset, log.indexes, cold_ok)
+    if place is None or place.base_offset > segment.max_timestamp_offset:
+        return None
+    header = read_header(segment.reader(cold_ok)(place.position, HEADER_SIZE))
+    return place if header.newest_timestamp == segment.max_timestamp else None
+
+
+@contextmanager
+def _alone(segment: Segment) -> Iterator[None]:
+    if segment.is_being_reindexed:
+        raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.file.path} is being gone through")
+    segment.is_being_reindexed = True
+    try:
+        yield
     finally:
         segment.is_being_reindexed = False
 
 
-def _redrafted(log: PartitionLog, segment: Segment) -> Steps[Draft | None]:
+def _redrafted(log: PartitionLog, segment: Segment, start: int = 0) -> Steps[Draft | None]:
     """None if the segment has gone meanwhile, or is another. It may grow, or cease to."""
-    draft, cuts = Draft(segment), segment.cuts
+    draft = Draft(segment, may_have_gaps=log.may_have_gaps, start=start)
+    cuts = segment.cuts
     while True:
         log.write_out()
         if log.is_deleted or segment not in log.segments or segment.cuts != cuts:

@@ -7,37 +7,34 @@ or wrong is made again from the batches, which are the only truth.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Generator
 from contextlib import suppress
-from itertools import islice
+from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 
 from penstock.config import TopicConfig
-from penstock.log import aborted_index, layout, scanning
+from penstock.log import aborted_index, drafting, layout, scanning
 from penstock.log.aborted_index import AbortedTxn
+from penstock.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from penstock.log.offset_index import OffsetIndex
 from penstock.log.scanning import (
-    LOOKUP_CHUNK_BYTES,
     NO_GAPS,
-    SCAN_CHUNK_BYTES,
     Gaps,
     NotABatch,
     Place,
     Read,
 )
+from penstock.log.steps import Pauses
 from penstock.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from penstock.log.time_index import TimeIndex
-from penstock.wire.batch import NO_TIMESTAMP, BatchHeader
-from penstock.world.ports import Cold, Disk, File
+from penstock.wire.batch import NO_TIMESTAMP
+from penstock.world.ports import Disk, File
 
-REBUILD_INTERVAL_BYTES = 4096
-WARM_BYTES = 4 << 20
+if TYPE_CHECKING:
+    from penstock.log.index_cache import IndexCache
+
 RESERVED_MAX = 8 << 20
-RELATIVE_OFFSET_MAX = 0x7FFFFFFF
-LONG_AGO = 1 << 31
-"""In bytes. Batches are indexed again after as much as this, and so after damage: nobody gets past
-that from what lies before it."""
 
 
 class Amiss(Exception):
@@ -49,6 +46,10 @@ class Amiss(Exception):
     def __init__(self, segment: Segment) -> None:
         super().__init__(f"{segment.file.path} and its indexes do not agree")
         self.segment = segment
+
+
+class Unsure(Amiss):
+    """Only how new the segment's newest record is: `newest` finds out."""
 
 
 class Segment:
@@ -65,7 +66,9 @@ class Segment:
         "is_being_reindexed",
         "max_timestamp",
         "max_timestamp_offset",
+        "newest_is_sure",
         "offsets",
+        "own_from",
         "prefix",
         "reserved",
         "sealed",
@@ -96,6 +99,10 @@ class Segment:
         """The first batch's, or when it was appended; says how old the segment is."""
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base
+        self.newest_is_sure = False
+        """The largest timestamp is what the batches say, not only an index."""
+        self.own_from = 0
+        """From here on the bytes are what this process has written."""
         self.has_aborted = False
         """Whether transactions were aborted in it, so that there is an index of them."""
         self.is_being_reindexed = False
@@ -107,12 +114,17 @@ class Segment:
         """Up to where the kernel has been asked to begin writing."""
         self.unsynced_indexes: list[File] = []
 
+    def blank(self) -> Segment:
+        """One of the same name that nothing is known of yet."""
+        return Segment(self.disk, self.prefix.rpartition("/")[0], self.base)
+
     def path(self, kind: str) -> str:
         return self.prefix + kind + self.suffix
 
     def begin(self) -> None:
         """A segment without batches, ready to grow."""
         self.offsets, self.times, self.aborted = OffsetIndex(), TimeIndex(), []
+        self.newest_is_sure = True
 
     def note(self, last_offset: int, size: int, max_timestamp: int, interval: int) -> None:
         """A batch was added at the end."""
@@ -171,7 +183,7 @@ class Segment:
         try:
             return self.find(offset, cache, cold_ok=True)
         except Amiss:
-            self.rebuild_from_batches()
+            drafting.rebuild(self)
         return self.find(offset, cache, cold_ok=True)
 
     def place_of(self, entry: int, cold_ok: bool) -> Place:
@@ -197,10 +209,10 @@ class Segment:
                     raise Amiss(self) from None
                 start = self.gaps[problem.position]
 
-    def load_indexes(self, cold_ok: bool = True) -> None:
+    def load_indexes(self, cold_ok: bool = True, *, rebuild: bool = True) -> None:
         """From their files, or from the batches where the files will not do.
 
-        That takes long: who cannot wait for a cold read gets Amiss instead.
+        That takes long: who cannot wait for it, or for a cold read, gets Amiss instead.
         """
         data = self._read_index(layout.INDEX, cold_ok)
         offsets = OffsetIndex.decode(data, self.size)
@@ -208,15 +220,17 @@ class Segment:
         aborted = self._read_index(layout.TXN_INDEX, cold_ok) if self.has_aborted else b""
         if self.size and not (times and (data or self.disk.exists(self.path(layout.INDEX)))):
             times = None  # one of them is missing
+        elif times and self.newest_is_sure and times.timestamps[-1] != self.max_timestamp:
+            times = None
+        self.aborted = aborted_index.decode(aborted, self.path(layout.TXN_INDEX))
         if offsets is None or times is None:
-            if not cold_ok:
+            if not (cold_ok and rebuild):
                 raise Amiss(self)
-            self.rebuild_from_batches()
+            drafting.rebuild(self)
         else:
             self.offsets, self.times = offsets, times
             self._take_newest(times)
             self.indexed_at = offsets.positions[-1] if offsets else 0
-        self.aborted = aborted_index.decode(aborted, self.path(layout.TXN_INDEX))
 
     def _take_newest(self, times: TimeIndex) -> None:
         if times:
@@ -224,13 +238,14 @@ class Segment:
             self.max_timestamp_offset = self.base + times.offsets[-1]
 
     def largest_timestamp(self, cold_ok: bool = True) -> int:
-        """Of a finished segment this is the last entry of its time index."""
+        """Of a finished segment this is the last entry of its time index, which may be wrong:
+        `newest.sure_newest` is for who cannot live with that."""
         if self.max_timestamp < 0 and self.times is None and self.size:
             last = self._last_of_times(cold_ok)
             if last:
                 self._take_newest(last)
             elif cold_ok:
-                self.remake_indexes()
+                drafting.remake_on_disk(self)
             else:
                 raise Amiss(self)
         return self.max_timestamp
@@ -251,13 +266,30 @@ class Segment:
             return not self.size
         return self.disk.exists(self.path(layout.INDEX))
 
-    def next_offset(self) -> int:
-        """After the last batch; the base of a segment without one."""
+    def last_indexed(self, cold_ok: bool) -> tuple[int, int] | None:
+        """Where the last batch is that has an entry in the offset index, and its last offset."""
+        if self.offsets is not None:
+            if not self.offsets:
+                return None
+            return self.offsets.positions[-1], self.base + self.offsets.lasts[-1]
+        file = self.disk.open(self.path(layout.INDEX))
+        read, size = file.read if cold_ok else file.read_cached, file.size
+        try:
+            index = OffsetIndex.decode(read(max(size - OFFSET_ENTRY_SIZE, 0), size), self.size)
+        finally:
+            file.close()
+        return (index.positions[-1], self.base + index.lasts[-1]) if index else None
+
+    def next_offset(self) -> Generator[None, None, int]:
+        """After the last batch; the base of a segment without one. A few headers tell, or, where
+        the index has less than it should, many: so this yields now and then."""
         assert self.offsets is not None
         start = self.offsets.positions[-1] if self.offsets else 0
-        end = self.base
+        end, pauses = self.base, Pauses()
         for place in scanning.places(self.file.read, start, self.size, gaps=self.gaps):
             end = place.last_offset + 1
+            if pauses.is_due():
+                yield
         return end
 
     def _read_index(self, kind: str, cold_ok: bool) -> bytes:
@@ -266,22 +298,6 @@ class Segment:
         file.close()
         return data
 
-    def rebuild_from_batches(self) -> None:
-        """Stops at what is no batch: whether that is damage is for recovery to say."""
-        draft = Draft(self)
-        self.sealed = not draft.finish() or self.sealed
-        self.adopt(draft.made)
-
-    def remake_indexes(self) -> None:
-        """Of a finished segment, on disk; but old ones stay if new ones would not reach the end."""
-        draft = Draft(self)
-        if draft.finish():
-            draft.made.write_indexes()
-            for file in draft.made.unsynced_indexes:  # were they lost, this would be done again
-                file.close()
-        self.adopt(draft.made)
-        self.forget_indexes()
-
     def adopt(self, made: Segment) -> None:
         """Take over what a draft has found out."""
         made.finish_times()
@@ -289,6 +305,7 @@ class Segment:
         self.indexed_at = made.indexed_at
         self.max_timestamp = made.max_timestamp
         self.max_timestamp_offset = made.max_timestamp_offset
+        self.newest_is_sure = True
 
     def finish_times(self) -> None:
         """So that the last entry gives the segment's largest timestamp."""
@@ -332,6 +349,8 @@ class Segment:
         self.reserved = 0
         self.gaps = {start: end for start, end in self.gaps.items() if start < size}
         self.written_back = min(self.written_back, size)
+        self.own_from = min(self.own_from, size)
+        self.newest_is_sure = False
         self.offsets.truncate(size)
         self.times.truncate(end_offset - self.base)
         self.aborted[:] = [entry for entry in self.aborted if entry.last_offset < end_offset]
@@ -374,90 +393,3 @@ class Segment:
     def remove(self) -> None:
         for kind in layout.SEGMENT_SUFFIXES:
             self.disk.remove(self.path(kind))
-
-
-class Draft:
-    """A segment's indexes, made again from its batches, some of them at a time."""
-
-    __slots__ = ("_source", "end_offset", "made")
-
-    def __init__(self, source: Segment) -> None:
-        self._source = source
-        self.made = Segment(source.disk, source.prefix.rpartition("/")[0], source.base)
-        self.made.begin()
-        self.end_offset = source.base
-        """After the batches that have been gone through."""
-
-    @property
-    def is_complete(self) -> bool:
-        return self.made.size >= self._source.size
-
-    def finish(self) -> bool:
-        """Whether there are batches, or damage that is known of, to the very end."""
-        try:
-            while not self.is_complete:
-                self.advance(self._source.size, cold_ok=True, chunk_bytes=SCAN_CHUNK_BYTES)
-        except NotABatch:
-            return False
-        return True
-
-    def advance(self, most: int, cold_ok: bool, chunk_bytes: int = LOOKUP_CHUNK_BYTES) -> None:
-        """By so many batches at most. NotABatch where there is damage that nobody knew of."""
-        source, began = self._source, self.made.size
-        read = source.reader(cold_ok)
-        try:
-            headers = scanning.headers(read, began, source.size, chunk_bytes, source.gaps)
-            for position, header in islice(headers, most):
-                self._take(position, header)
-        except Cold as cold:
-            if self.made.size == began:
-                ahead = min(max(cold.length, WARM_BYTES), source.size - cold.position)
-                raise Cold(cold.file, cold.position, ahead) from None
-        except NotABatch as problem:
-            if problem.position not in source.gaps:
-                raise
-            self.made.indexed_at = problem.position - LONG_AGO
-            self.made.size = source.gaps[problem.position]
-
-    def _take(self, position: int, header: BatchHeader) -> None:
-        last, last_max = header.last_offset, self.made.base + RELATIVE_OFFSET_MAX
-        if not self.end_offset <= header.base_offset <= last <= last_max:
-            raise NotABatch(position)
-        self.made.note(last, header.size, header.newest_timestamp, REBUILD_INTERVAL_BYTES)
-        self.end_offset = last + 1
-
-
-class IndexCache:
-    """Indexes of finished segments that are in memory; the least recently used leave first."""
-
-    __slots__ = ("_entries", "_limit_entries", "_loaded")
-
-    def __init__(self, limit_entries: int = 1 << 20) -> None:
-        self._limit_entries = limit_entries
-        self._loaded: OrderedDict[Segment, int] = OrderedDict()
-        self._entries = 0
-
-    def load(self, segment: Segment, cold_ok: bool = True) -> OffsetIndex:
-        """Also for those in memory: an empty index is false, and ends up here."""
-        if segment.offsets is None:
-            segment.load_indexes(cold_ok)
-            self.remember(segment)
-        elif segment in self._loaded:
-            self._loaded.move_to_end(segment)
-        assert segment.offsets is not None
-        return segment.offsets
-
-    def remember(self, segment: Segment) -> None:
-        if segment.offsets is None or segment.times is None:
-            return
-        self.drop(segment)
-        self._loaded[segment] = size = len(segment.offsets) + len(segment.times) + 64
-        self._entries += size
-        while len(self._loaded) > 1 and self._entries > self._limit_entries:
-            oldest = next(iter(self._loaded))
-            self.drop(oldest)
-            oldest.forget_indexes()
-
-    def drop(self, segment: Segment) -> None:
-        """The segment is gone, or grows again and keeps its indexes itself."""
-        self._entries -= self._loaded.pop(segment, 0)

@@ -16,6 +16,9 @@ from penstock.world.ports import Cold, File
 T = TypeVar("T")
 
 WARM_TRIES = 3
+BATCHES_A_SLICE = 500
+BYTES_A_SLICE = 1 << 20
+"""Looked at in one step: a few milliseconds' worth."""
 
 
 class Sync(NamedTuple):
@@ -27,6 +30,34 @@ Wait = Cold | Sync | Callable[[], None] | None
 """Warm it; sync it; run it off the loop; or let others have their turn. Then go on."""
 
 Steps = Generator[Wait, None, T]
+
+
+class Pauses:
+    """When it is time to let others have their turn, a few milliseconds of work since the last."""
+
+    __slots__ = ("_batches", "_bytes")
+
+    def __init__(self) -> None:
+        self._batches = self._bytes = 0
+
+    def is_due(self, size: int = 0) -> bool:
+        """One more batch was looked at, and so many bytes of it."""
+        self._batches += 1
+        self._bytes += size
+        if self._batches < BATCHES_A_SLICE and self._bytes < BYTES_A_SLICE:
+            return False
+        self._batches = self._bytes = 0
+        return True
+
+
+def exhaust(steps: Generator[None, None, T]) -> T:
+    """All of it at once, for who can wait, or cannot do otherwise."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def warmed(action: Callable[[bool], T]) -> Steps[T]:

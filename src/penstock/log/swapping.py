@@ -9,22 +9,25 @@ END is where the next segment begins: the new one may have nothing left that tel
 nothing at all, and stays as an empty file then, for offsets in it to be known, until a later pass
 makes one segment of it and its neighbours.
 
-`leftovers.tidy` is the other half. Indexes are only ever a help: one that is lost is made again.
+`unfinished_swaps` is the other half. Indexes are only ever a help: one that is lost is made again.
 """
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING
 
-from penstock.log import layout, leftovers
+from penstock.log import layout, snapshotting, unfinished_swaps
 from penstock.log.segment import Segment
 from penstock.world.ports import File
 
 if TYPE_CHECKING:
     from penstock.log.compaction_plan import Stretch
     from penstock.log.partition_log import PartitionLog
+
+lines = logging.getLogger(__name__)
 
 
 def begin(log: PartitionLog, base: int) -> Segment:
@@ -49,10 +52,7 @@ def decide(log: PartitionLog, target: Segment, end: int) -> None:
     Snapshots of producers within the stretch go before that: they may have a transaction open
     whose marker is now gone, and it would never end.
     """
-    for name in log.disk.list(log.folder):
-        taken_at = layout.parse_offset(name, layout.SNAPSHOT)
-        if taken_at is not None and target.base <= taken_at < end:
-            log.disk.remove(f"{log.folder}/{name}")
+    snapshotting.drop_within(log, target.base, end)
     target.rename(layout.swap_suffix(end))
 
 
@@ -66,6 +66,8 @@ def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
         log.indexes.drop(segment)
         for file in segment.unsynced_indexes:
             file.close()
+        text = "%s: segment %d of %d bytes goes: it is compacted, into the one of %d bytes at %d"
+        lines.info(text, log.folder, segment.base, segment.size, target.size, target.base)
     first = log.segments.index(old.segments[0])
     log.segments[first : first + len(old.segments)] = [target]
     log.rolled = [segment for segment in log.rolled if segment not in old.segments]
@@ -95,7 +97,7 @@ def take_back(log: PartitionLog, offset: int) -> None:
         if segment.suffix:
             segment.rename("")
     for name in log.disk.list(log.folder):
-        end = leftovers.end_of_swap(name)
+        end = unfinished_swaps.end_of_swap(name)
         if end is not None and end > offset:
             log.disk.remove(f"{log.folder}/{name}")
             log.note_folder(log.folder)

@@ -32,15 +32,15 @@ class TimeIndex:
             self.timestamps.append(timestamp)
             self.offsets.append(offset)
 
-    def offset_before(self, timestamp: int) -> int:
-        """A relative offset up to which every record is older than the timestamp."""
-        found = bisect_left(self.timestamps, timestamp)
-        return self.offsets[found - 1] if found else 0
+    def entry_before(self, timestamp: int) -> int:
+        """The number of the last entry that is older than a timestamp; -1 if there is none.
 
-    def newest_before(self, relative_offset: int) -> int:
-        """The largest timestamp that was learned before an offset; -1 if there is none."""
-        found = bisect_left(self.offsets, relative_offset)
-        return self.timestamps[found - 1] if found else NO_TIMESTAMP
+        Every record up to its offset is older than the timestamp."""
+        return bisect_left(self.timestamps, timestamp) - 1
+
+    def entry_below(self, relative_offset: int) -> int:
+        """The number of the last entry that was learned before an offset; -1 if there is none."""
+        return bisect_left(self.offsets, relative_offset) - 1
 
     def truncate(self, relative_offset: int) -> None:
         """Forget what was learned at or past an offset."""
@@ -75,5 +75,8 @@ class TimeIndex:
         return index if index._is_sound() else None
 
     def _is_sound(self) -> bool:
+        """Order by the ends only: each entry that is used is held against the batch it is of."""
         times, offsets = self.timestamps, self.offsets
-        return not times or (times[0] <= times[-1] and 0 <= offsets[0] <= offsets[-1])
+        if len(times) > 1 and not (times[0] < times[-1] and offsets[0] <= offsets[-1]):
+            return False
+        return not times or (times[0] >= NO_TIMESTAMP and offsets[0] >= 0)

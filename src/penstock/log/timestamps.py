@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from penstock.config import TopicConfig
 from penstock.errors import Malformed, Refused
 from penstock.log import reading, scanning
+from penstock.log.newest import sure_newest
 from penstock.log.reindexing import reindexed
 from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch
 from penstock.log.segment import Amiss, Segment
@@ -112,7 +113,7 @@ def _newest_segment(log: PartitionLog, before: int) -> Steps[tuple[int, Segment]
 def _newest_in(log: PartitionLog, segment: Segment, before: int) -> Steps[int]:
     following = log.segment_of(segment.base) + 1
     if before >= min(_base_of(log, following), log.end_offset):
-        return (yield from reindexed(log, segment.largest_timestamp))
+        return (yield from reindexed(log, partial(sure_newest, segment)))
     at, largest = yield from reindexed(log, partial(_indexed_newest, log, segment, before))
     while at < before:
         look = partial(_headers_from, log, segment, at, lambda each: each.next_offset >= before)
@@ -134,8 +135,12 @@ def _indexed_newest(
     if entry < 0:
         return segment.base, NO_TIMESTAMP
     place = segment.place_of(entry, cold_ok)
-    newest = segment.times.newest_before(place.last_offset + 1 - segment.base)
-    return place.last_offset + 1, newest
+    told = segment.times.entry_below(place.last_offset + 1 - segment.base)
+    if told < 0:
+        return place.last_offset + 1, NO_TIMESTAMP
+    at = segment.base + segment.times.offsets[told]
+    _check_entry(segment, told, _headers_from(log, segment, at, _any, cold_ok))
+    return place.last_offset + 1, segment.times.timestamps[told]
 
 
 # One step of a search; gives where to go on
@@ -150,7 +155,7 @@ def _look(
     first = log.segment_of(at)
     for segment in log.segments[first : first + SLICE_SEGMENTS]:
         at = max(at, segment.base)
-        if segment.size and segment.largest_timestamp(cold_ok) >= timestamp:
+        if segment.size and sure_newest(segment, cold_ok) >= timestamp:
             return _look_in(log, segment, timestamp, at, cold_ok)
     return _base_of(log, first + SLICE_SEGMENTS), None
 
@@ -160,14 +165,31 @@ def _look_in(
 ) -> tuple[int, Candidate | None]:
     log.indexes.load(segment, cold_ok)
     assert segment.times is not None
-    at = max(at, segment.base + segment.times.offset_before(timestamp))
+    entry = segment.times.entry_before(timestamp)
+    indexed_at = segment.base + (segment.times.offsets[entry] if entry >= 0 else 0)
+    is_indexed, at = indexed_at > at, max(indexed_at, at)
     some = _headers_from(log, segment, at, lambda each: each.max_timestamp >= timestamp, cold_ok)
+    if is_indexed:
+        _check_entry(segment, entry, some)
     if not some.is_found:
         return some.next_offset, None
     position, header = some.headers[-1]
     if len(some.headers) > 1:
         at = some.headers[-2][1].last_offset + 1
     return at, Candidate(header, segment.reader(cold_ok)(position, header.size))
+
+
+def _check_entry(segment: Segment, entry: int, some: Some) -> None:
+    """An entry of the time index is worth what the batch says that it is of."""
+    assert segment.times is not None
+    timestamp, offset = segment.times.timestamps[entry], segment.base + segment.times.offsets[entry]
+    header = some.headers[0][1] if some.headers else None
+    if header is None or header.base_offset > offset or header.newest_timestamp != timestamp:
+        raise Amiss(segment)
+
+
+def _any(_: BatchHeader) -> bool:
+    return True
 
 
 def _headers_from(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from penstock.errors import ErrorCode, Refused
-from penstock.log import layout, loading, swapping
+from penstock.log import layout, loading, snapshotting, swapping
 from penstock.log.producer_state import ProducerStates
+from penstock.log.steps import exhaust
 from penstock.wire.batch import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
     from penstock.log.segment import Segment
+
+lines = logging.getLogger(__name__)
 
 
 def undo(log: PartitionLog) -> None:
@@ -82,7 +87,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     if boundary is not None:
         active.truncate(*boundary)
     log.note_folder(log.folder)
-    _ends_at(log, active.next_offset() if active.size else active.base)
+    _ends_at(log, exhaust(active.next_offset()) if active.size else active.base)
     log.damage = [stretch for stretch in log.damage if stretch.first_offset < log.end_offset]
 
 
@@ -109,9 +114,8 @@ def _ends_at(log: PartitionLog, offset: int) -> None:
     log.high_watermark = min(log.high_watermark, offset)
     log.lowered(offset)
     log.epochs.truncate_end(offset)
-    drop_snapshots_after(log, offset)
-    for _ in loading.rebuild_producers(log, offset):
-        pass
+    snapshotting.drop_after(log, offset)
+    exhaust(loading.rebuild_producers(log, offset))
 
 
 def start_over(log: PartitionLog, offset: int) -> None:
@@ -125,7 +129,7 @@ def start_over(log: PartitionLog, offset: int) -> None:
         log.indexes.drop(segment)
     log.segments, log.active, log.is_torn = [], None, False
     log.rolled, log.damage = [], []
-    drop_snapshots_after(log, -1)
+    snapshotting.drop_after(log, -1)
     log.epochs.truncate_end(0)
     log.producers = ProducerStates()
     log.start_offset = log.end_offset = log.written_end = log.synced_end = offset
@@ -149,14 +153,18 @@ def advance_start(log: PartitionLog, offset: int) -> list[str]:
     log.touched = True
     log.epochs.truncate_start(offset)
     bases = [segment.base for segment in log.segments[1:]]
-    return drop_first(log, sum(base <= offset for base in bases))
+    count = sum(base <= offset for base in bases)
+    return drop_first(log, [f"records below {offset} were deleted"] * count)
 
 
-def drop_first(log: PartitionLog, count: int) -> list[str]:
-    """The first segments go. Their files are renamed; those who are reading them go on.
+def drop_first(log: PartitionLog, reasons: Sequence[str]) -> list[str]:
+    """The first segments go, each for its reason. Their files are renamed; those who are reading
+    them go on.
 
-    One that cannot be renamed stays, with those after it, and is tried first the next time.
+    One that cannot be renamed stays, with those after it, and is tried first the next time. So do
+    those that a start would need for producers' state.
     """
+    count = snapshotting.not_needed(log, len(reasons))
     if count == 0:
         return []
     log.touched = True
@@ -167,26 +175,21 @@ def drop_first(log: PartitionLog, count: int) -> list[str]:
     log.note_folder(log.folder)
     files: list[str] = []
     try:
-        for segment in log.segments[:count]:
-            files += _drop(log, segment)
+        for segment, reason in zip(log.segments[:count], reasons, strict=False):
+            files += _drop(log, segment, reason)
     except OSError:
         if not files:
             raise
     return files
 
 
-def _drop(log: PartitionLog, segment: Segment) -> list[str]:
+def _drop(log: PartitionLog, segment: Segment, reason: str) -> list[str]:
     files = segment.rename(layout.DELETED)
+    text = "%s: segment %d of %d bytes goes: %s"
+    lines.info(text, log.folder, segment.base, segment.size, reason)
     log.segments = log.segments[1:]
     log.rolled = [each for each in log.rolled if each is not segment]
     log.indexes.drop(segment)
     with suppress(OSError):  # the next snapshot takes the place of it
         log.disk.remove(segment.prefix + layout.SNAPSHOT)
     return files
-
-
-def drop_snapshots_after(log: PartitionLog, offset: int) -> None:
-    for name in log.disk.list(log.folder):
-        taken_at = layout.parse_offset(name, layout.SNAPSHOT)
-        if taken_at is not None and taken_at > offset:
-            log.disk.remove(f"{log.folder}/{name}")

@@ -12,6 +12,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.wire import batch as batches
 from penstock.wire.batch import (
     COMPRESSION_MASK,
+    HEADER_SIZE,
     LOG_APPEND_TIME,
     NO_PRODUCER,
     NO_SEQUENCE,
@@ -30,6 +31,8 @@ EXPANDED_BYTES_MIN = 64 << 20
 EXPANDED_BYTES_ORDINARY = 16 << 20
 """What takes more than this is looked into while nothing else of that kind is."""
 
+RECORD_BYTES_MIN = 7
+"""Its length, attributes, two deltas, no key, no value and no headers."""
 PRODUCERS_ATTRIBUTES = COMPRESSION_MASK | LOG_APPEND_TIME | TRANSACTIONAL
 
 _LAST_CODEC = max(Codec)
@@ -42,6 +45,8 @@ def check_batch(batch: memoryview, config: TopicConfig, now_ms: int) -> BatchHea
     count = header.record_count
     if count < 1 or header.last_offset_delta != count - 1:
         raise _invalid(f"{count} records and a last offset delta of {header.last_offset_delta}")
+    if count * RECORD_BYTES_MIN > len(batch) - HEADER_SIZE:
+        _check_count(header)
     if header.attributes:
         _check_attributes(header)
     if header.producer_id != NO_PRODUCER:
@@ -59,6 +64,18 @@ def _check_size(batch: Buffer, config: TopicConfig) -> None:
             ErrorCode.MESSAGE_TOO_LARGE,
             f"a batch of {len(batch)} bytes; the topic takes up to {config.max_message_bytes}",
         )
+    if len(batch) > config.segment_bytes:
+        raise Refused(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"a batch of {len(batch)} bytes; the topic's segments have {config.segment_bytes}",
+        )
+
+
+def _check_count(header: BatchHeader) -> None:
+    """Each record uses up an offset, so there are no more than the bytes can hold; of compressed
+    ones no more than anybody would be let look into."""
+    if not header.codec or header.record_count * RECORD_BYTES_MIN > expanded_bytes_max(header.size):
+        raise _invalid(f"{header.record_count} records in a batch of {header.size} bytes")
 
 
 def _check_attributes(header: BatchHeader) -> None:

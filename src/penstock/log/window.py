@@ -8,6 +8,7 @@ from collections.abc import Generator
 from crc32c import crc32c
 
 from penstock.errors import Refused
+from penstock.log.layout import RELATIVE_OFFSET_MAX
 from penstock.wire import batch as batches
 from penstock.wire.batch import HEADER_SIZE, MAGIC, BatchHeader
 from penstock.world.ports import File
@@ -16,7 +17,6 @@ CHUNK_BYTES = 1 << 20
 SEARCH_BYTES = 1 << 18
 SEARCH_PASSES = 8
 """How often a file may be gone through, in all, to see whether what looks like a batch is one."""
-RELATIVE_OFFSET_MAX = 0x7FFFFFFF
 MAGIC_AT = 16
 
 

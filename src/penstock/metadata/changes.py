@@ -14,10 +14,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.cluster import Topic
+from penstock.metadata.cluster import Topic, replicas_of
 from penstock.metadata.config_values import checked_topic_configs
 from penstock.metadata.image import Image
-from penstock.metadata.placement import Replicas, place
+from penstock.metadata.placement import Replicas, open_racks, place_new
 from penstock.metadata.records import (
     CATALOG,
     CatalogRecord,
@@ -40,13 +40,21 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 class Commit(Generic[T]):
     """What to write, and the answer once it is written. Nothing to write: the answer holds now.
 
-    The first put tells the author's commit from all others, should its outcome be unknown.
+    The first put tells the author's commit from all others, should its outcome be unknown. A store
+    takes so many operations at once and no more; `ahead` and `behind` are written beside that, in
+    as many pieces as it takes.
     """
 
     answer: T
     checks: Sequence[Check] = ()
     puts: Sequence[Put] = ()
     deletes: Sequence[str] = ()
+    ahead: Sequence[Put] = ()
+    """Written before, to keys that nobody looks at until the commit has been made."""
+    ahead_checks: Sequence[Check] = ()
+    """So that they are not written when others have made theirs meanwhile."""
+    behind: Sequence[str] = ()
+    """Deleted afterwards, as nobody looks at them any more."""
     session: str | None = None
     makes_room: bool = False
     """A way out of a full disk, so it may use the room that is kept for that."""
@@ -74,7 +82,8 @@ def create_topic(
         placed = _assigned(image, assignments)
     else:
         _check_numbers(image, partitions, replication)
-        placed = place(0, partitions, replication, image.racks(), _start(topic_id))
+        racks, held = open_racks(image), image.replicas_held()
+        placed = place_new(topic_id, 0, partitions, replication, racks, held)
     record = TopicRecord(
         name=name,
         topic_id=topic_id,
@@ -86,11 +95,8 @@ def create_topic(
     return Commit(
         answer=record,
         checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],
-        puts=[
-            (topic_key(name), encode(record)),
-            _catalog_put(topic_id),
-            *_partition_puts(topic_id, 0, placed),
-        ],
+        puts=[(topic_key(name), encode(record)), _catalog_put(topic_id)],
+        ahead=_partition_puts(topic_id, 0, placed),
     )
 
 
@@ -100,10 +106,8 @@ def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord
         answer=topic.record,
         checks=topic_checks(image, topic),
         puts=[_catalog_put(nonce)],
-        deletes=[
-            topic_key(name),
-            *(partition_key(topic.id, index) for index in range(len(topic.partitions))),
-        ],
+        deletes=[topic_key(name)],
+        behind=[partition_key(topic.id, index) for index in range(len(topic.partitions))],
         makes_room=True,
     )
 
@@ -134,18 +138,21 @@ def add_partitions(
     else:
         replication = topic.record.replication_factor
         _check_replication(image, replication)
-        placed = place(before, total - before, replication, image.racks(), _start(topic.id))
+        held = replicas_of(topic)
+        placed = place_new(topic.id, before, total - before, replication, open_racks(image), held)
     record = msgspec.structs.replace(topic.record, partitions=total)
     return rewrite_topic(image, topic, record, nonce, _partition_puts(topic.id, before, placed))
 
 
 def rewrite_topic(
-    image: Image, topic: Topic, record: TopicRecord, nonce: bytes, more: Sequence[Put] = ()
+    image: Image, topic: Topic, record: TopicRecord, nonce: bytes, ahead: Sequence[Put] = ()
 ) -> Commit[TopicRecord]:
     return Commit(
         answer=record,
         checks=topic_checks(image, topic),
-        puts=[_catalog_put(nonce), (topic_key(topic.name), encode(record)), *more],
+        puts=[_catalog_put(nonce), (topic_key(topic.name), encode(record))],
+        ahead=ahead,
+        ahead_checks=topic_checks(image, topic) if ahead else (),
     )
 
 
@@ -212,11 +219,13 @@ def _check_replication(image: Image, replication: int) -> None:
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"a partition has at least 1 replica, not {replication}",
         )
-    if replication > len(image.brokers):
+    count = len(open_racks(image))
+    if replication > count:
+        others = " and not draining" if count < len(image.brokers) else ""
         raise Refused(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"{replication} replicas need as many brokers, and {len(image.brokers)} "
-            f"{'is' if len(image.brokers) == 1 else 'are'} alive",
+            f"{replication} replicas need as many brokers, and {count} "
+            f"{'is' if count == 1 else 'are'} alive{others}",
         )
 
 
@@ -260,10 +269,6 @@ def _check_replicas(image: Image, index: int, replicas: Replicas, expected: int)
 
 def _bad_assignment(problem: str) -> Refused:
     return Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
-
-
-def _start(topic_id: bytes) -> int:
-    return int.from_bytes(topic_id[:4], "big")
 
 
 def _catalog_put(nonce: bytes) -> Put:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -17,6 +18,7 @@ R = TypeVar("R", bound=Record)
 class Held(Generic[R]):
     record: R
     revision: int
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,20 @@ class Partitions:
             self.revisions.pop()
 
 
+def replicas_of(topic: Topic) -> Counter[int]:
+    """How many replicas of a topic's partitions each broker has.
+
+    Partitions of one shape share their record, so they are counted together.
+    """
+    shapes = {id(record): record for record in topic.partitions}
+    held: Counter[int] = Counter()
+    for shape, count in Counter(map(id, topic.partitions)).items():
+        record = shapes[shape]
+        for broker in record.replicas if record else ():
+            held[broker] += count
+    return held
+
+
 @dataclass(slots=True)
 class Changed:
     """What a step changed, for a node that has to follow. A topic is in one of the first three."""
@@ -104,7 +120,11 @@ class Changed:
     partitions: dict[tuple[bytes, int], None] = field(default_factory=dict)
     """New or changed, of topics that are there; in order, each once."""
     brokers: set[int] = field(default_factory=set)
-    """Registered, registered again, or gone."""
+    """Registered, registered again, about to stop, or gone."""
+    members: set[int] = field(default_factory=set)
+    """New, with another data folder, or gone for good."""
+    controller: bool = False
+    """Another broker is the controller now, or may be."""
     broker_configs: bool = False
     """So any topic or group may behave otherwise, and this broker too."""
     group_configs: set[str] = field(default_factory=set)

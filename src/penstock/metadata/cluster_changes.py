@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.features import INITIAL
@@ -15,16 +13,21 @@ from penstock.metadata.records import (
     CLUSTER,
     FEATURES,
     PRODUCER_IDS,
+    SECRET,
     BrokerRecord,
     ClusterRecord,
+    ConfigRecord,
     FeaturesRecord,
-    PartitionRecord,
+    LeavingRecord,
+    MemberRecord,
     ProducerIdsRecord,
+    SecretRecord,
+    broker_config_key,
     broker_key,
     encode,
-    partition_key,
+    leaving_key,
+    member_key,
 )
-from penstock.metadata.store import Check, Put
 
 PRODUCER_ID_BLOCK = 1000
 
@@ -37,16 +40,17 @@ class FeatureUpdate(NamedTuple):
     """Whether a lower level than now is meant."""
 
 
-def found_cluster(image: Image, cluster_id: str) -> Commit[str]:
-    """Gives the cluster its id and first features, unless it has them."""
+def found_cluster(image: Image, cluster_id: str, secret: bytes) -> Commit[str]:
+    """Gives the cluster its id, its secret and first features, unless it has them."""
     if image.cluster_id:
         return Commit(answer=image.cluster_id)
     features = FeaturesRecord(levels=dict(INITIAL), epoch=0)
     return Commit(
         answer=cluster_id,
-        checks=[(CLUSTER, 0), (FEATURES, 0)],
+        checks=[(CLUSTER, 0), (SECRET, 0), (FEATURES, 0)],
         puts=[
             (CLUSTER, encode(ClusterRecord(cluster_id=cluster_id))),
+            (SECRET, encode(SecretRecord(secret=secret))),
             (FEATURES, encode(features)),
         ],
     )
@@ -62,54 +66,78 @@ def register_broker(image: Image, record: BrokerRecord, session: str) -> Commit[
                 f"the cluster works at {name} {level}, broker {record.node_id} supports "
                 f"{lowest} to {highest}: run the release that the other brokers run",
             )
-    known = image.brokers.get(record.node_id)
-    if known and known.record.owner != record.owner:
-        raise Refused(
-            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
-            f"there is a broker {record.node_id} already, at {known.record.host}:"
-            f"{known.record.port}: choose another node.id, or wait until its lease has ended",
-        )
-    key = broker_key(record.node_id)
+    refuse_taken(image, record.node_id, record.owner)
     return Commit(
         answer=None,
-        checks=[(key, known.epoch if known else 0)],
-        puts=[(key, encode(record))],
+        checks=[image.registration(record.node_id)],
+        puts=[(broker_key(record.node_id), encode(record))],
         session=session,
     )
 
 
-def bump_leader_epochs(image: Image, node_id: int, *, broker_epoch: int) -> Commit[int]:
-    """A new term for every partition that a broker leads, so that what it said before is fenced.
-
-    Partitions without a leader that it is in sync with get it. The answer is their number.
-    """
-    checks: list[Check] = [(broker_key(node_id), broker_epoch)]
-    puts: list[Put] = []
-    encoded: dict[PartitionRecord, bytes] = {}
-    for topic in image.topics.values():
-        for index, record in enumerate(topic.partitions):
-            if record is None or not _leads(record, node_id):
-                continue
-            key = partition_key(topic.id, index)
-            checks.append((key, topic.partition_revision(index)))
-            if record not in encoded:  # partitions of one shape share their record
-                encoded[record] = encode(_next_term(record, node_id))
-            puts.append((key, encoded[record]))
-    if not puts:
-        return Commit(answer=0)
-    return Commit(answer=len(puts), checks=checks, puts=puts)
+def refuse_taken(image: Image, node_id: int, owner: bytes) -> None:
+    """A broker that lives with another data folder must not be disturbed."""
+    known = image.brokers.get(node_id)
+    if known and known.record.owner != owner:
+        raise Refused(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+            f"there is a broker {node_id} already, at {known.record.host}:"
+            f"{known.record.port}: choose another node.id, or wait until its lease has ended",
+        )
 
 
-def _leads(record: PartitionRecord, node_id: int) -> bool:
-    return record.leader == node_id or (record.leader == -1 and node_id in record.isr)
+def announce_leaving(image: Image, node_id: int, session: str) -> Commit[None]:
+    """It is about to stop: others take over what it leads."""
+    return Commit(
+        answer=None,
+        checks=[(leaving_key(node_id), 0)],
+        puts=[(leaving_key(node_id), encode(LeavingRecord(node_id=node_id)))],
+        session=session,
+    )
 
 
-def _next_term(record: PartitionRecord, node_id: int) -> PartitionRecord:
-    return msgspec.structs.replace(
-        record,
-        leader=node_id,
-        leader_epoch=record.leader_epoch + 1,
-        partition_epoch=record.partition_epoch + 1,
+def join(image: Image, node_id: int, owner: bytes) -> Commit[bool]:
+    """Writes a broker down as a member. The answer: whether it comes with the data that it had."""
+    refuse_taken(image, node_id, owner)
+    known = image.members.get(node_id)
+    is_new = known is None or known.record.is_gone
+    if known is not None and not is_new and known.record.owner == owner:
+        return Commit(answer=True)
+    record = MemberRecord(node_id=node_id, owner=owner)
+    return Commit(
+        answer=is_new,
+        checks=[
+            (member_key(node_id), known.revision if known else 0),
+            image.registration(node_id),
+        ],
+        puts=[(member_key(node_id), encode(record))],
+    )
+
+
+def remove_member(image: Image, node_id: int) -> Commit[None]:
+    """Forgets a broker for good, with its settings. Only one that is down and holds nothing."""
+    known = image.members.get(node_id)
+    if known is None or known.record.is_gone:
+        raise Refused(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"there is no broker {node_id} in this cluster"
+        )
+    if node_id in image.brokers:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"broker {node_id} is alive: stop it first")
+    if count := image.replicas_held().get(node_id, 0):
+        raise Refused(
+            ErrorCode.INVALID_REQUEST,
+            f"broker {node_id} has {count} replicas: move them to others first, with "
+            f"`penstock broker drain {node_id}`",
+        )
+    record = MemberRecord(node_id=node_id, owner=known.record.owner, is_gone=True)
+    key, config = member_key(node_id), image.broker_config(node_id)
+    config_key = broker_config_key(node_id)
+    return Commit(
+        answer=None,
+        checks=[(key, known.revision), (broker_key(node_id), 0)]
+        + ([(config_key, config.revision)] if config else []),
+        puts=[(key, encode(record))]
+        + ([(config_key, encode(ConfigRecord(configs={})))] if config else []),
     )
 
 

@@ -6,41 +6,55 @@ thousand of them cost little more than two numbers each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from penstock.config import GroupConfig, TopicConfig
 from penstock.metadata import group_settings, topic_settings
-from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic
+from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic, replicas_of
 from penstock.metadata.records import (
     CATALOG,
     CLUSTER,
+    CONTROLLER,
     FEATURES,
     PRODUCER_IDS,
+    SECRET,
+    TERM,
     BrokerRecord,
     CatalogRecord,
     ClusterRecord,
     ConfigRecord,
+    ControllerRecord,
     FeaturesRecord,
+    LeavingRecord,
+    MemberRecord,
     PartitionRecord,
     ProducerIdsRecord,
     Record,
+    SecretRecord,
+    TermRecord,
     TopicRecord,
     broker_config_key,
     broker_key,
     decode,
     group_config_key,
     group_of_config_key,
+    leaving_key,
+    member_key,
     partition_key,
     topic_key,
 )
-from penstock.metadata.store import Entry, Event
+from penstock.metadata.store import Check, Entry, Event
 
 R = TypeVar("R", bound=Record)
 
 SHAPES_MAX = 4096
 _SINGLES: dict[str, type[Record]] = {
     CLUSTER: ClusterRecord,
+    SECRET: SecretRecord,
+    CONTROLLER: ControllerRecord,
+    TERM: TermRecord,
     FEATURES: FeaturesRecord,
     PRODUCER_IDS: ProducerIdsRecord,
     CATALOG: CatalogRecord,
@@ -58,17 +72,22 @@ class Image:
         self._by_collision: dict[str, str] = {}
         self._tables: dict[bytes, Partitions] = {}
         self._brokers: dict[int, Broker] = {}
+        self._leaving: dict[int, Held[LeavingRecord]] = {}
+        self._members: dict[int, Held[MemberRecord]] = {}
         self._singles: dict[str, Held[Record]] = {}
         self._broker_configs: dict[str, Held[ConfigRecord]] = {}
         self._group_configs: dict[str, Held[ConfigRecord]] = {}
         self._group_settings: dict[str, GroupConfig] = {}
         """By key, of groups that have some of their own; the empty key is for all others."""
         self._shapes: dict[bytes, PartitionRecord] = {}
+        self._replicas_held: Counter[int] | None = None
         self._plain_configs: dict[bool, TopicConfig] = {}
         self._kinds: dict[str, Callable[[str, Entry | None, Changed], None]] = {
             "topics": self._on_topic,
             "partitions": self._on_partition,
             "brokers": self._on_broker,
+            "leaving": self._on_leaving,
+            "members": self._on_member,
             "configs": self._on_config,
         }
 
@@ -87,6 +106,25 @@ class Image:
     @property
     def brokers(self) -> Mapping[int, Broker]:
         return self._brokers
+
+    @property
+    def leaving(self) -> Collection[int]:
+        """Brokers that are alive, and about to stop."""
+        return self._leaving.keys()
+
+    @property
+    def members(self) -> Mapping[int, Held[MemberRecord]]:
+        """Brokers that the cluster counts on, alive or not."""
+        return self._members
+
+    @property
+    def controller_id(self) -> int:
+        """-1 while there is none."""
+        term = self.single(TermRecord)
+        holder = self.single(ControllerRecord)
+        if term is None or holder is None or term.record.node_id != holder.record.node_id:
+            return -1
+        return term.record.node_id
 
     @property
     def finalized_features(self) -> Mapping[str, int]:
@@ -109,6 +147,11 @@ class Image:
     def topic_by_id(self, topic_id: bytes) -> Topic | None:
         return self._by_id.get(topic_id)
 
+    def registration(self, node_id: int) -> Check:
+        """As it is now, for a commit that relies on it."""
+        known = self.brokers.get(node_id)
+        return broker_key(node_id), known.epoch if known else 0
+
     def partition(self, topic_id: bytes, index: int) -> PartitionRecord | None:
         topic = self._by_id.get(topic_id)
         return topic.partition(index) if topic else None
@@ -120,6 +163,14 @@ class Image:
     def racks(self) -> dict[int, str]:
         """The brokers that live, by id, with the rack each stands in."""
         return {number: self._brokers[number].record.rack for number in sorted(self._brokers)}
+
+    def replicas_held(self) -> Mapping[int, int]:
+        """How many replicas each broker has; counted again only when some have moved."""
+        if self._replicas_held is None:
+            self._replicas_held = Counter()
+            for topic in self._topics.values():
+                self._replicas_held.update(replicas_of(topic))
+        return self._replicas_held
 
     def single(self, kind: type[R]) -> Held[R] | None:
         """The record that there is but one of, with its revision."""
@@ -195,6 +246,10 @@ class Image:
             yield key, config.record, config.revision
         for number, broker in self._brokers.items():
             yield broker_key(number), broker.record, broker.epoch
+        for number, leaving in self._leaving.items():
+            yield leaving_key(number), leaving.record, leaving.revision
+        for number, member in self._members.items():
+            yield member_key(number), member.record, member.revision
         for name, topic in self._topics.items():
             yield topic_key(name), topic.record, topic.revision
         for topic_id, table in self._tables.items():
@@ -227,17 +282,18 @@ class Image:
             if kind in self._kinds:
                 self._kinds[kind](rest, event.entry, changed)
         self.revision = revision
-        for place in [place for place in changed.partitions if place[0] not in self._by_id]:
-            del changed.partitions[place]
+        for place in [place for place in changed.partitions if self.partition(*place) is None]:
+            del changed.partitions[place]  # not yet there, or no more
         return changed
 
     def _on_single(self, key: str, entry: Entry | None, changed: Changed) -> None:
         changed.features |= key == FEATURES
+        changed.controller |= key in (CONTROLLER, TERM)
         if entry is None:
             self._singles.pop(key, None)
         else:
             record = decode(_SINGLES[key], key, entry.value)
-            self._singles[key] = Held(record, entry.revision)
+            self._singles[key] = Held(record, entry.revision, entry.session)
 
     def _on_broker(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         changed.brokers.add(int(rest))
@@ -246,6 +302,22 @@ class Image:
         else:
             record = decode(BrokerRecord, entry.key, entry.value)
             self._brokers[int(rest)] = Broker(record, entry.revision, entry.session)
+
+    def _on_leaving(self, rest: str, entry: Entry | None, changed: Changed) -> None:
+        changed.brokers.add(int(rest))
+        if entry is None:
+            self._leaving.pop(int(rest), None)
+        else:
+            record = decode(LeavingRecord, entry.key, entry.value)
+            self._leaving[int(rest)] = Held(record, entry.revision)
+
+    def _on_member(self, rest: str, entry: Entry | None, changed: Changed) -> None:
+        changed.members.add(int(rest))
+        if entry is None:
+            self._members.pop(int(rest), None)
+        else:
+            record = decode(MemberRecord, entry.key, entry.value)
+            self._members[int(rest)] = Held(record, entry.revision)
 
     def _on_config(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         key = f"/configs/{rest}"
@@ -276,11 +348,14 @@ class Image:
         if topic is None:
             self._add(record, entry.revision, changed)
             return
+        for index in range(topic.record.partitions, record.partitions):
+            changed.partitions[topic.id, index] = None
         topic.record, topic.revision, topic.config = record, entry.revision, None
         if topic.id not in changed.created:
             changed.altered[topic.id] = topic
 
     def _add(self, record: TopicRecord, revision: int, changed: Changed) -> None:
+        self._replicas_held = None
         table = self._tables.setdefault(record.topic_id, Partitions())
         topic = Topic(record, revision, table)
         self._topics[record.name] = self._by_id[record.topic_id] = topic
@@ -291,6 +366,7 @@ class Image:
                 changed.partitions[record.topic_id, index] = None
 
     def _drop(self, topic: Topic, changed: Changed) -> None:
+        self._replicas_held = None
         del self._topics[topic.name], self._by_id[topic.id]
         if self.colliding(topic.name) == topic.name:
             del self._by_collision[_collision(topic.name)]
@@ -304,6 +380,7 @@ class Image:
         topic_hex, _, number = rest.partition("/")
         topic_id, index = bytes.fromhex(topic_hex), int(number)
         table = self._tables.get(topic_id)
+        self._replicas_held = None
         if entry is not None:
             if table is None:
                 table = self._tables[topic_id] = Partitions()

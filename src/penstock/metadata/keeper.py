@@ -8,8 +8,8 @@ states on every broker.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, suppress
 from typing import TypeVar
 
 from penstock.errors import ErrorCode, Refused
@@ -17,13 +17,25 @@ from penstock.metadata.changes import Commit
 from penstock.metadata.cluster import Changed
 from penstock.metadata.cluster_changes import found_cluster
 from penstock.metadata.image import Image
-from penstock.metadata.store import Conflict, NoRoom, Put, Reset, Store, Unavailable, Unknown
+from penstock.metadata.store import (
+    OPERATIONS_MAX,
+    Check,
+    Conflict,
+    NoRoom,
+    Put,
+    Reset,
+    Store,
+    Unavailable,
+    Unknown,
+)
 
 T = TypeVar("T")
 
 TRIES_MAX = 20
 RETRY_MS = 200
 """After the store did not answer."""
+AHEAD_MS_MAX = 30_000
+"""For what is written ahead of a commit: left alone for twice as long it is taken for abandoned."""
 
 
 class Keeper:
@@ -42,11 +54,11 @@ class Keeper:
         self._following: asyncio.Task[None] | None = None
         self._failure: BaseException | None = None
 
-    async def start(self, cluster_id: str) -> None:
-        """Loads the image and follows the store. The id is for a cluster that has none yet."""
+    async def start(self, cluster_id: str, secret: bytes) -> None:
+        """Loads the image and follows the store. Id and secret are for a cluster without them."""
         await self._load()
         self._following = asyncio.create_task(self._follow(), name="metadata watch")
-        await self.change(lambda image: found_cluster(image, cluster_id))
+        await self.change(lambda image: found_cluster(image, cluster_id, secret))
 
     async def close(self) -> None:
         """Stops following. The store is the caller's to close."""
@@ -110,7 +122,32 @@ class Keeper:
             return await self._write(commit)
 
     async def _write(self, commit: Commit[T]) -> int:
-        return await self.store.commit(commit.checks, commit.puts, commit.deletes, commit.session)
+        checks = [*commit.checks, *await self._write_ahead(commit)]
+        revision = await self.store.commit(checks, commit.puts, commit.deletes, commit.session)
+        for keys in _pieces(commit.behind):
+            with suppress(Unavailable, Unknown):  # the controller finds what is left
+                revision = await self.store.commit([], [], keys)
+        return revision
+
+    async def _write_ahead(self, commit: Commit[T]) -> list[Check]:
+        """What the commit is to check besides: that nobody else has written to the same keys."""
+        guard: list[Check] = []
+        time_s = asyncio.get_running_loop().time
+        give_up_s = time_s() + AHEAD_MS_MAX / 1000
+        for puts in _pieces(commit.ahead):
+            revision = await self._write_piece(commit.ahead_checks, puts)
+            guard = guard or [(puts[0][0], revision)]
+            if time_s() > give_up_s:
+                raise Unavailable("the metadata store is too slow for so many partitions")
+        return guard
+
+    async def _write_piece(self, checks: Sequence[Check], puts: Sequence[Put]) -> int:
+        """Whether it was written makes no difference if it is written again."""
+        for _ in range(TRIES_MAX):
+            with suppress(Unknown):
+                return await self.store.commit(checks, puts)
+            await asyncio.sleep(RETRY_MS / 1000)
+        raise Unavailable("the metadata store does not say whether anything was written")
 
     async def _found(self, unclear: list[tuple[Put, T]]) -> tuple[T] | None:
         """The answer of a commit whose outcome was unknown, if its first value is there now."""
@@ -165,3 +202,9 @@ class Keeper:
         self._failure = self._failure or problem
         self._moved.set()
         self._moved = asyncio.Event()
+
+
+def _pieces(whole: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Each as large as a commit may be."""
+    for start in range(0, len(whole), OPERATIONS_MAX):
+        yield whole[start : start + OPERATIONS_MAX]

@@ -9,6 +9,7 @@ from penstock.errors import Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.image import Image
 from penstock.metadata.records import CATALOG
+from penstock.metadata.store import Put
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -22,6 +23,9 @@ def merge(
     checks: dict[str, int] = {}
     puts: dict[str, bytes] = {}
     deletes: list[str] = []
+    ahead: list[Put] = []
+    ahead_checks: dict[str, int] = {}
+    behind: list[str] = []
     makes_room = True
     for key, change in changes.items():
         try:
@@ -33,6 +37,9 @@ def merge(
         checks.update(commit.checks)
         puts.update(commit.puts)
         deletes.extend(commit.deletes)
+        ahead.extend(commit.ahead)
+        ahead_checks.update(commit.ahead_checks)
+        behind.extend(commit.behind)
         makes_room &= commit.makes_room
     # The catalog first, where it is written: its nonce tells this commit from all others.
     ordered = sorted(puts.items(), key=lambda put: put[0] != CATALOG)
@@ -41,5 +48,8 @@ def merge(
         checks=list(checks.items()),
         puts=ordered,
         deletes=deletes,
+        ahead=ahead,
+        ahead_checks=list(ahead_checks.items()),
+        behind=behind,
         makes_room=makes_room,
     )

@@ -16,7 +16,12 @@ from penstock.errors import Unusable
 
 CLUSTER = "/cluster"
 FEATURES = "/features"
+SECRET = "/secret"  # noqa: S105
 PRODUCER_IDS = "/producer-ids"
+CONTROLLER = "/controller"
+"""Held by who may become the controller, for as long as its lease lasts."""
+TERM = "/term"
+"""Who is the controller. This is what it compares in all it does, since it is never deleted."""
 CATALOG = "/catalog"
 """Rewritten by every change to the set of topics or to one of them. Names of topics come back after
 a delete, so this is the key that such changes compare; also, names that collide meet here."""
@@ -29,6 +34,22 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 class ClusterRecord(Record, frozen=True):
     cluster_id: str
+
+
+class SecretRecord(Record, frozen=True):
+    """What brokers prove to each other to know."""
+
+    secret: bytes
+
+
+class ControllerRecord(Record, frozen=True):
+    node_id: int
+
+
+class TermRecord(Record, frozen=True):
+    node_id: int
+    epoch: int
+    """Counts the controllers that there were."""
 
 
 class FeaturesRecord(Record, frozen=True):
@@ -59,8 +80,26 @@ class BrokerRecord(Record, frozen=True):
     """Stays with the data folder: who may take the registration over before its lease ends."""
     incarnation: bytes = b""
     """Of this start of the process."""
+    clean: bool = True
+    """Whether it was stopped cleanly before this start, and so has all that it ever had."""
     features: dict[str, tuple[int, int]] = {}
     """Lowest and highest level supported."""
+
+
+class LeavingRecord(Record, frozen=True):
+    """A broker that is about to stop, and to lead nothing any more by then."""
+
+    node_id: int
+
+
+class MemberRecord(Record, frozen=True):
+    """A broker that belongs to the cluster, whether it is alive or not."""
+
+    node_id: int
+    owner: bytes = b""
+    """The data folder that it was last seen with."""
+    is_gone: bool = False
+    """It was removed for good. Should a broker come with this id again, it is a new one."""
 
 
 class TopicRecord(Record, frozen=True):
@@ -79,6 +118,9 @@ class PartitionRecord(Record, frozen=True):
     isr: tuple[int, ...]
     leader_epoch: int = 0
     partition_epoch: int = 0
+    eligible: tuple[int, ...] = ()
+    """Out of sync, but with all that is committed: they left when nothing could be committed any
+    more, as fewer than `min.insync.replicas` were left (KIP-966)."""
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
 
@@ -133,6 +175,14 @@ def _refuse_newer(kind: type[Record], key: str, version: int) -> None:
 
 def broker_key(node_id: int) -> str:
     return f"/brokers/{node_id}"
+
+
+def leaving_key(node_id: int) -> str:
+    return f"/leaving/{node_id}"
+
+
+def member_key(node_id: int) -> str:
+    return f"/members/{node_id}"
 
 
 def topic_key(name: str) -> str:

@@ -71,6 +71,8 @@ class SessionLost(Exception):
     """The session that the keys were to be bound to has ended; nothing was written."""
 
 
+OPERATIONS_MAX = 100
+"""Checks in one commit, and puts and deletes together: etcd takes no more than 128 of each."""
 Check = tuple[str, int]
 """A key, and the revision it must have. 0: it must not exist."""
 Put = tuple[str, bytes]

@@ -9,55 +9,83 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from penstock.api.broker import Broker
 from penstock.api.table import answered
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
+from penstock.log.partition_log import PartitionLog
+from penstock.metadata.changes import Commit
 from penstock.metadata.cluster import Changed, Topic
-from penstock.metadata.cluster_changes import bump_leader_epochs, register_broker
+from penstock.metadata.cluster_changes import announce_leaving, join, refuse_taken, register_broker
+from penstock.metadata.election import Place, leads_for_others, resign
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import BrokerRecord
-from penstock.metadata.store import Session, SessionLost, Store, Unavailable, Unknown
-from penstock.metadata.stores.sqlite import SqliteStore
+from penstock.metadata.store import Session, SessionLost, Unavailable, Unknown
 from penstock.node.settings import NodeSettings, host_and_port
+from penstock.node.stores import OpenStore, opened_store
+from penstock.server.controlling import Controlling
 from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
+from penstock.server.fetchers import Fetchers
+from penstock.server.insync import InSync
 from penstock.server.reserve import Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.upkeep import Upkeep
-from penstock.world.ports import Listener, World
+from penstock.world.ports import File, Listener, World
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 RETRY_MS = 500
+HAND_OVER_CHECK_MS = 20
+REGISTRATIONS_KEPT = 10
+LEASES_WAITED_FOR = 2
+TAKEN_CHECK_MS = 100
 EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104
 
 
 class Node:
-    def __init__(self, world: World, settings: NodeSettings) -> None:
+    def __init__(
+        self, world: World, settings: NodeSettings, open_store: OpenStore = opened_store
+    ) -> None:
         self.world = world
+        self._open_store = open_store
         self.settings = settings
         self.config = settings.broker
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Gets a reason when the broker cannot go on and must be stopped."""
         self.host, self.port = "", 0
+        self._incarnations: deque[bytes] = deque(maxlen=REGISTRATIONS_KEPT)
+        """Of this process's own registrations."""
+        self.controlling: Controlling | None = None
+        self._opening: dict[PartitionLog, asyncio.Task[None]] = {}
+        """Logs that take long to open, because something of them has to be made again."""
+        self._lost: set[Place] = set()
+        """Partitions whose records were there, and are not at this start."""
 
     async def start(self) -> None:
         disk, config = self.world.disk, self.config
-        disk.make_folder(config.data_dir)
+        if not disk.exists(config.data_dir):
+            disk.make_folder(config.data_dir)
+            disk.sync_folder(config.data_dir.rstrip("/").rpartition("/")[0])
         self.reserve = Reserve(disk, config.data_dir)
         if self.reserve.give_up_if_needed():
             log.error("the disk is full; the broker starts with what it had in reserve")
-        self.store = await self._open_store()
+        self.store = await self._open_store(config, self.world.chance)
         self.image = Image(config.node_id, self.settings.texts)
         self.keeper = Keeper(self.store, self.image)
-        await self.keeper.start(_text(self.world.chance.uuid()))
+        chance = self.world.chance
+        await self.keeper.start(_text(chance.uuid()), chance.uuid() + chance.uuid())
         self.log_dir = LogDir(
             disk,
             config.data_dir,
@@ -70,9 +98,15 @@ class Node:
         with suppress(OSError):  # no room for the reserve: then none for records either
             await self.upkeep.keep_room()
         self._listen()
-        await self._register(bump=not self.log_dir.was_clean)
+        await self._wait_until_free()
+        await self._rejoin()
+        await self._register()
+        await self._begin_controlling()
         self.upkeep.start()
+        self.upkeep.delete_left(self._places())
         self.coordinating.start()
+        self.insync.start()
+        self.fetchers.look_at(self._places())
         self._watches = [
             asyncio.create_task(self._stay_registered()),
             asyncio.create_task(self._watch_keeper()),
@@ -85,7 +119,7 @@ class Node:
             log.warning("the lease of broker %d ended; registering again", self.config.node_id)
             while self.session.lost:
                 try:
-                    await self._register(bump=False)
+                    await self._register()
                 except Unusable as problem:
                     self._fail(str(problem))
                     return
@@ -110,20 +144,19 @@ class Node:
             in_steps=partial(carry_out, partial(wait_on, world.disk, syncer=self.syncer)),
         )
         self.broker.configured = dict(self.settings.texts)
+        self.broker.reconfigure_all()
         self.door = Door(world, self.broker, self.keeper, self.syncer)
         self.upkeep = Upkeep(
             world.clock, world.disk, self.broker, self.door, self.syncer, self.reserve
         )
         self.coordinating = Coordinating(world.disk, self.door)
+        self.fetchers = Fetchers(world.network, self.door)
+        self.insync = InSync(self.door, self.keeper)
+        self.broker.has_lease = self._has_lease
+        self.broker.is_registered = False
+        self.broker.open_soon = self._open_soon
         self.keeper.on_change = self._follow
         self.keeper.make_room = self._make_room
-
-    async def _open_store(self) -> Store:
-        url = self.config.store or f"sqlite:{self.config.data_dir}/metadata.sqlite"
-        kind, _, rest = url.partition(":")
-        if kind != "sqlite" or not rest:
-            raise Unusable(f"metadata.store: {url!r} is not known; give sqlite:PATH")
-        return await SqliteStore.open(rest)
 
     async def _recover_logs(self) -> None:
         """Bring the logs into order, and move what belongs to no partition of ours aside."""
@@ -131,8 +164,7 @@ class Node:
         for topic in image.topics.values():
             for index in range(topic.record.partitions):
                 if log_dir.is_missing(topic.name, index, topic.id):
-                    log.error("the folder of %s-%d is gone, with its records", topic.name, index)
-                    self._claim(topic, index)
+                    self._take_missing(topic, index)
                 elif log_dir.has_folder(topic.name, index):
                     self._claim(topic, index)
         for problem in log_dir.problems:
@@ -147,6 +179,17 @@ class Node:
         for each in log_dir.logs.values():
             for damage in each.damage:
                 log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
+
+    def _take_missing(self, topic: Topic, index: int) -> None:
+        """The folder of a partition is gone. What others have is copied again, from its beginning;
+        where there are no others its offsets are not used again."""
+        record, node_id = topic.partition(index), self.config.node_id
+        self._claim(topic, index)
+        if record is not None and record.replicas != (node_id,):
+            self.log_dir.delete_log(topic.name, index, topic.id)
+            self._lost.add((topic.id, index))
+        if record is None or node_id in record.replicas:
+            log.error("the folder of %s-%d is gone, with its records", topic.name, index)
 
     def _claim(self, topic: Topic, index: int) -> None:
         try:
@@ -183,11 +226,71 @@ class Node:
         host = self.world.network.host_name() if self.host in EVERYWHERE else self.host
         return host, self.port
 
-    async def _register(self, *, bump: bool) -> None:
+    async def _wait_until_free(self) -> None:
+        """A broker that was lost together with its disk may have its lease for a while yet. Where
+        nobody else is up, it ends only if somebody waits for that."""
+        node_id, clock = self.config.node_id, self.world.clock
+        give_up_ms = clock.monotonic_ms() + LEASES_WAITED_FOR * self.config.session_timeout_ms
+        is_told = False
+        while self._is_taken() and clock.monotonic_ms() < give_up_ms:
+            if not is_told:
+                log.warning("there is a broker %d; waiting for its lease to end", node_id)
+            is_told = True
+            await asyncio.sleep(TAKEN_CHECK_MS / 1000)
+
+    def _is_taken(self) -> bool:
+        known = self.image.brokers.get(self.config.node_id)
+        return known is not None and known.record.owner != self._owner
+
+    async def _rejoin(self) -> None:
+        """Before anybody counts on this broker again: it is in sync no more with partitions whose
+        records it does not have for sure."""
+        node_id, owner = self.config.node_id, self._owner
+        has_data = await self._change_at_start(lambda image: join(image, node_id, owner))
+
+        def resigned(image: Image) -> Commit[int]:
+            refuse_taken(image, node_id, owner)
+            return resign(image, node_id, has_lost)
+
+        if not has_data:
+            log.warning("broker %d comes with another data folder than before", node_id)
+
+        def has_lost(topic: Topic, index: int) -> bool:
+            return not has_data or self._may_have_lost(topic, index)
+
+        while count := await self._change_at_start(resigned):
+            log.warning("broker %d is not in sync with %d partitions any more", node_id, count)
+
+    def _may_have_lost(self, topic: Topic, index: int) -> bool:
+        """Of records that were committed. There is no use in it where there is no other replica."""
+        record = topic.partition(index)
+        if record is None or len(record.replicas) == 1:
+            return False
+        if (topic.id, index) in self._lost:
+            return True
+        known = self.log_dir.logs.get((topic.name, index))
+        if known is not None and known.damage:  # others have what is damaged here
+            return set(record.isr) | set(record.eligible) != {self.config.node_id}
+        return not (self.log_dir.was_clean or self.image.config(topic).flush_on_acks_all)
+
+    async def _begin_controlling(self) -> None:
+        """Where this broker is the only one, what it leads is settled before clients come."""
+        self.controlling = Controlling(
+            self.keeper, self.config.node_id, lambda: self.session, lambda: self.broker.config
+        )
+        with suppress(Refused, SessionLost, Unavailable):  # then it is tried again
+            await self.controlling.work()
+        self.controlling.start()
+
+    @property
+    def _owner(self) -> bytes:
+        return self.log_dir.meta.directory_id.encode()
+
+    async def _register(self) -> None:
         """All or nothing: a lease without a broker would look like one that is well."""
         session = await self.store.session(self.config.session_timeout_ms)
         try:
-            await self._announce(session.id, bump)
+            await self._announce(session.id)
         except BaseException:
             await self._let_go(session)
             raise
@@ -198,32 +301,36 @@ class Node:
         with suppress(Unavailable, Unknown, Unusable):
             await session.close()
 
-    async def _announce(self, session_id: str, bump: bool) -> None:
+    async def _announce(self, session_id: str) -> None:
         host, port = self._advertised()
+        incarnation = self.world.chance.uuid()
         record = BrokerRecord(
             node_id=self.config.node_id,
             host=host,
             port=port,
             rack=self.config.rack,
-            owner=self.log_dir.meta.directory_id.encode(),
-            incarnation=self.world.chance.uuid(),
+            owner=self._owner,
+            incarnation=incarnation,
             features=dict(SUPPORTED),
+            clean=self.log_dir.was_clean,
         )
+        self._incarnations.append(incarnation)
+        await self._change_at_start(lambda image: register_broker(image, record, session_id))
+        self.broker.is_registered = True
+
+    async def _change_at_start(self, decide: Callable[[Image], Commit[T]]) -> T:
         try:
-            await self.keeper.change(lambda image: register_broker(image, record, session_id))
+            return await self.keeper.change(decide)
         except Refused as refused:
             if refused.code is ErrorCode.REQUEST_TIMED_OUT:  # the store was busy, which passes
                 raise Unavailable(refused.message) from refused
             raise Unusable(refused.message) from refused
-        if bump:
-            node_id = self.config.node_id
-            epoch = self.image.brokers[node_id].epoch
-            await self.keeper.change(
-                lambda image: bump_leader_epochs(image, node_id, broker_epoch=epoch)
-            )
 
     def _follow(self, changed: Changed) -> None:
         """Keep the partitions that are open in step with the image."""
+        is_registered = self.broker.is_registered
+        if changed.brokers and is_registered:
+            self._give_way()
         for topic in changed.deleted.values():
             self.broker.remove_topic(topic)
             self.upkeep.delete_logs(topic)
@@ -231,9 +338,47 @@ class Node:
             self.broker.reconfigure(topic)
         for topic_id, index in changed.partitions:
             self.broker.follow_partition(topic_id, index)
+        self.upkeep.delete_left(changed.partitions)
+        if is_registered:
+            self.fetchers.look_at(changed.partitions)
+        if changed.partitions:
+            self.door.settle()  # with fewer in sync, more may be committed
         if changed.broker_configs:
             self.broker.reconfigure_all()
         self.coordinating.follow(changed)
+        if self.controlling is not None:
+            self.controlling.follow(changed)
+
+    def _give_way(self) -> None:
+        """To another process that has taken over: two could not both be this broker."""
+        now = self.image.brokers.get(self.config.node_id)
+        if now is not None and now.record.incarnation not in self._incarnations:
+            self._fail(
+                f"another process has registered as broker {self.config.node_id}, at "
+                f"{now.record.host}:{now.record.port}, with a copy of this data folder"
+            )
+
+    def _places(self) -> Iterator[Place]:
+        """All partitions that there are."""
+        for topic in self.image.topics.values():
+            yield from ((topic.id, index) for index in range(topic.record.partitions))
+
+    def _open_soon(self, partition: PartitionLog) -> bool:
+        if partition not in self._opening:
+            task = asyncio.create_task(self._open_in_steps(partition))
+            self._opening[partition] = task
+        return False
+
+    async def _open_in_steps(self, partition: PartitionLog) -> None:
+        try:
+            await self.broker.in_steps(partition.open_steps())
+        except (OSError, Unusable, Refused) as problem:
+            log.error("%s could not be opened: %s", partition.folder, problem)
+        finally:
+            del self._opening[partition]
+
+    def _has_lease(self) -> bool:
+        return not self.session.suspended
 
     def _make_room(self) -> bool:
         if not self.reserve.give_up():
@@ -251,12 +396,18 @@ class Node:
 
         Unusable, and no mark, if the disk did not take it.
         """
+        await self._hand_over()
         for watch in self._watches:
             watch.cancel()
         self.listener.close()
         self.door.close()
         await self.coordinating.stop()
+        await self.fetchers.stop()
+        await self.insync.stop()
+        if self.controlling is not None:
+            await self.controlling.stop()
         await self.upkeep.stop()
+        await asyncio.gather(*self._opening.values())
         try:
             await self._close_logs()
         finally:
@@ -264,12 +415,36 @@ class Node:
             await self.keeper.close()
             await self.store.close()
 
+    async def _hand_over(self) -> None:
+        """What this broker leads and others can lead is theirs before it stops."""
+        node_id, session = self.config.node_id, self.session
+        if self.image.brokers.keys() <= {node_id} or session.lost:
+            return
+        try:
+            await self.keeper.change(lambda image: announce_leaving(image, node_id, session.id))
+            async with asyncio.timeout(self.config.controlled_shutdown_timeout_ms / 1000):
+                while leads_for_others(self.image, node_id):
+                    await asyncio.sleep(HAND_OVER_CHECK_MS / 1000)
+        except (Refused, SessionLost, TimeoutError) as problem:
+            log.warning("stopping without having handed over what this broker leads: %s", problem)
+
+    async def _written_down(self) -> tuple[list[File], list[str]]:
+        """What a clean start needs of all logs; the lease is kept meanwhile."""
+        steps = self.log_dir.close_logs_in_steps()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                files, folders = done.value
+                return files, folders
+            await asyncio.sleep(0)
+
     async def _close_logs(self) -> None:
         member = self.image.brokers.get(self.config.node_id)
         try:
             self.reserve.give_up_if_needed()
             await self.syncer.drain()
-            await self.world.disk.sync_all(*self.log_dir.close_logs())
+            await self.world.disk.sync_all(*await self._written_down())
             self.log_dir.finish(member.epoch if member else -1)
         except Exception as problem:
             self.log_dir.abandon()

@@ -60,12 +60,13 @@ def advertised(text: str) -> tuple[str, int]:
     return host, port
 
 
-def store_path(url: str) -> str:
-    """Where the embedded metadata store is to be."""
-    kind, _, path = url.partition(":")
-    if kind != "sqlite" or not path:
-        raise Unusable(f"metadata.store: {url!r} is not known; give sqlite:PATH")
-    return path
+def check_store(url: str) -> None:
+    kind, _, rest = url.partition(":")
+    if kind not in ("sqlite", "etcd", "zookeeper") or not rest:
+        raise Unusable(
+            f"metadata.store: {url!r} is not known; give sqlite:PATH, etcd://HOST:PORT,.../PREFIX "
+            "or zookeeper://HOST:PORT,.../CHROOT"
+        )
 
 
 def check_place(name: str, text: str) -> None:
@@ -75,4 +76,4 @@ def check_place(name: str, text: str) -> None:
     elif name == "advertised.listeners" and text:
         advertised(text)
     elif name == "metadata.store" and text:
-        store_path(text)
+        check_store(text)

@@ -3,22 +3,32 @@
 The high watermark is the least end over the in-sync replicas, the leader's own included. With
 `flush.on.acks.all` an end counts once it is synced to disk, else once it is in the page cache.
 Nothing above the high watermark is ever shown to a consumer.
+
+While a change of the in-sync replicas is under way, or nobody knows what became of it, those of
+before and those that are wanted count both. With fewer than `min.insync.replicas` in sync nothing
+becomes committed: whoever falls out of sync then still has all that is (KIP-966).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.metadata.internal_topics import INTERNAL
+from penstock.metadata.records import PartitionRecord
+from penstock.replication.progress import Progress
 from penstock.replication.signals import Line, Reached, Signal
 
 
 class Leader:
     __slots__ = (
+        "_counted",
+        "_followers",
         "committed",
-        "deleted",
-        "ends",
         "epoch",
+        "epoch_start",
+        "grown",
         "high_watermark",
         "in_sync",
         "index",
@@ -26,8 +36,11 @@ class Leader:
         "log",
         "moved",
         "node_id",
+        "over",
+        "replicas",
         "topic",
         "topic_id",
+        "wanted",
     )
 
     def __init__(
@@ -35,9 +48,9 @@ class Leader:
         node_id: int,
         topic: str,
         index: int,
-        epoch: int,
-        in_sync: frozenset[int],
+        record: PartitionRecord,
         log: PartitionLog,
+        now_ms: float = 0,
     ) -> None:
         self.node_id = node_id
         self.topic = topic
@@ -45,17 +58,79 @@ class Leader:
         """Written to by coordinators alone."""
         self.topic_id = log.topic_id
         self.index = index
-        self.epoch = epoch
-        self.in_sync = in_sync
         self.log = log
-        self.ends = {node_id: log.synced_end}
-        self.high_watermark = log.start_offset
-        self.deleted = False
+        self.high_watermark = max(log.start_offset, min(log.high_watermark, log.end_offset))
+        """What was committed under the leaders before is committed."""
+        self.over: ErrorCode | None = None
+        """Why it is the leader no more, once that is so."""
+        self.wanted: frozenset[int] | None = None
+        """In-sync replicas that were asked for, until it is known what became of it."""
         self.committed = Line()
         """Producers who wait for their append to be committed."""
         self.moved = Signal()
         """Consumers who wait for more to read."""
-        self.advance()
+        self.grown = Signal()
+        """Followers who wait for more to copy."""
+        self._followers: dict[int, Progress] = {}
+        self.begin_term(record, now_ms)
+
+    # -- what the cluster says
+
+    def begin_term(self, record: PartitionRecord, now_ms: float) -> bool:
+        """Followers have to show anew how far they are: they may have cut off what they had.
+
+        True if the high watermark moved.
+        """
+        self.epoch = record.leader_epoch
+        self.epoch_start = self.log.end_offset
+        self.wanted = None
+        self._followers = {
+            broker: Progress(now_ms) for broker in record.replicas if broker != self.node_id
+        }
+        return self.follow(record, now_ms)
+
+    def follow(self, record: PartitionRecord, now_ms: float) -> bool:
+        """The record was changed within the term. True if the high watermark moved."""
+        self.replicas = record.replicas
+        self.in_sync = frozenset(record.isr)
+        for broker in record.replicas:
+            if broker != self.node_id and broker not in self._followers:
+                self._followers[broker] = Progress(now_ms)
+        for broker in [each for each in self._followers if each not in record.replicas]:
+            del self._followers[broker]
+        self._count()
+        return self.advance()
+
+    def want(self, in_sync: frozenset[int]) -> None:
+        """Others in sync than now are asked for."""
+        self.wanted = in_sync
+        self._count()
+
+    def want_no_more(self) -> None:
+        """What became of it is known, and in the record. Before that, a record that somebody else
+        has changed says nothing of it: it may yet be written."""
+        self.wanted = None
+        self._count()
+
+    def _count(self) -> None:
+        """Whose ends count, besides this broker's own."""
+        members = self.in_sync | (self.wanted or frozenset())
+        self._counted = [
+            self._followers.get(broker, _NOWHERE) for broker in members if broker != self.node_id
+        ]
+
+    def end(self, reason: ErrorCode) -> None:
+        """It leads no more: everyone who waits must look again."""
+        self.over = reason
+        self.committed.drop()
+        self.moved.fire()
+        self.grown.fire()
+
+    @property
+    def deleted(self) -> bool:
+        return self.over is not None
+
+    # -- what is committed
 
     @property
     def own_end(self) -> int:
@@ -65,25 +140,83 @@ class Leader:
 
     def advance(self) -> bool:
         """Move the high watermark to where the replicas are; True if it moved."""
-        self.ends[self.node_id] = self.own_end
-        least = min(self.ends[broker] for broker in self.in_sync)
+        least = self.own_end
+        if least <= self.high_watermark or self._has_too_few:
+            return False
+        for follower in self._counted:
+            least = min(least, follower.end)
         if least <= self.high_watermark:
             return False
         self.high_watermark = self.log.high_watermark = least
         return True
+
+    @property
+    def _has_too_few(self) -> bool:
+        count = len(self.in_sync)
+        return count < self.log.config.min_insync_replicas and count < len(self.replicas)
 
     def announce(self) -> None:
         """Wake those who waited for the high watermark."""
         self.committed.reach(self.high_watermark)
         self.moved.fire()
 
+    # -- followers
+
+    def fetched(self, broker: int, offset: int, now_ms: float, registration: int = -1) -> bool:
+        """A follower asks for what comes after `offset`, so it has all before that.
+
+        True if the high watermark moved.
+        """
+        follower = self._followers.get(broker)
+        if follower is None:
+            raise Refused(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"broker {broker} has no replica of {self.topic}-{self.index}",
+            )
+        follower.note(offset, self.log.end_offset, now_ms, registration)
+        return self.advance()
+
+    def caught_up(self) -> frozenset[int]:
+        """Followers that are as far as they must be to count as in sync, and do not yet."""
+        least = max(self.high_watermark, self.epoch_start)
+        counted = self.in_sync | (self.wanted or frozenset())
+        return frozenset(
+            broker
+            for broker, follower in self._followers.items()
+            if broker not in counted and follower.end >= least
+        )
+
+    def joining(self) -> dict[int, int]:
+        """Those that are asked for besides, as far as they have what it takes still, and which of
+        their registrations has shown it."""
+        least = max(self.high_watermark, self.epoch_start)
+        return {
+            broker: self._followers[broker].registration
+            for broker in (self.wanted or frozenset()) - self.in_sync
+            if broker in self._followers and self._followers[broker].end >= least
+        }
+
+    def left_behind(self, now_ms: float, lag_ms_max: int, lag_max: int) -> frozenset[int]:
+        """In-sync followers that have not had all for so long, or lack so many (-1: any number)."""
+        end = self.log.end_offset
+        return frozenset(
+            broker
+            for broker, follower in self._followers.items()
+            if broker in self.in_sync and follower.is_behind(end, now_ms, lag_ms_max, lag_max)
+        )
+
+    def near(self, brokers: Collection[int], offset: int) -> int:
+        """One of these that is in sync and has what comes at an offset (KIP-392); -1 for none."""
+        for broker, follower in self._followers.items():
+            if broker in brokers and broker in self.in_sync and follower.end > offset:
+                return broker
+        return -1
+
+    # -- what clients are told
+
     def check_epoch(self, epoch: int) -> None:
-        """Refuse who knows another leader than this one (KIP-320); -1 knows none."""
-        if epoch == self.epoch or epoch < 0:
-            return
-        if epoch < self.epoch:
-            raise Refused(ErrorCode.FENCED_LEADER_EPOCH, f"the leader epoch is {self.epoch} now")
-        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"leader epoch {epoch} is not known here yet")
+        if epoch >= 0 and epoch != self.epoch:
+            check_epoch(epoch, self.epoch)
 
     def check_enough_in_sync(self) -> None:
         """acks=all promises `min.insync.replicas` copies: refuse what could not be kept."""
@@ -102,8 +235,15 @@ class Leader:
         """Up to where no transaction is undecided: what read_committed may see."""
         return self.log.last_stable_offset(self.high_watermark)
 
-    def delete(self) -> None:
-        """The topic is gone: everyone who waits must look again."""
-        self.deleted = True
-        self.committed.drop()
-        self.moved.fire()
+
+def check_epoch(asked: int, known: int) -> None:
+    """Refuse who knows another leader than there is (KIP-320); -1 knows none."""
+    if asked == known or asked < 0:
+        return
+    if asked < known:
+        raise Refused(ErrorCode.FENCED_LEADER_EPOCH, f"the leader epoch is {known} now")
+    raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH, f"leader epoch {asked} is not known here yet")
+
+
+_NOWHERE = Progress(0)
+"""Of who is said to be in sync, and is no replica."""

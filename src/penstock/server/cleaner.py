@@ -13,7 +13,7 @@ from penstock.log.compaction import Compaction, Overtaken, Uncleanable
 from penstock.log.compaction_plan import Dirt
 from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Sync, Wait
-from penstock.replication.leader import Leader
+from penstock.replication.replica import Replica
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.world.ports import Clock, Cold, Disk
@@ -45,58 +45,62 @@ class Cleaner:
 
     async def run(self) -> None:
         """Compact whatever is due now."""
-        due: list[tuple[tuple[bool, float], Leader]] = []
+        due: list[tuple[tuple[bool, float], Replica]] = []
         for number, (topic, index) in enumerate(list(self._broker.log_dir.logs)):
-            leader = self._compacted(topic, index)
-            dirt = self._dirt_of(leader) if leader is not None else None
-            if leader is not None and dirt is not None:
-                due.append((dirt.urgency, leader))
-            if leader is not None or number % LOGS_A_SLICE == 0:
+            replica = self._compacted(topic, index)
+            dirt = self._dirt_of(replica) if replica is not None else None
+            if replica is not None and dirt is not None:
+                due.append((dirt.urgency, replica))
+            if replica is not None or number % LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)
-        for _, leader in sorted(due, key=lambda each: each[0], reverse=True):
-            dirt = self._dirt_of(leader)  # much may have happened since
+        for _, replica in sorted(due, key=lambda each: each[0], reverse=True):
+            dirt = self._dirt_of(replica)  # much may have happened since
             if dirt is not None:
-                await self._compact(leader, dirt)
+                await self._compact(replica, dirt)
 
-    def _compacted(self, name: str, index: int) -> Leader | None:
+    def _compacted(self, name: str, index: int) -> Replica | None:
         """The others are not even opened, if nobody has used them since the start."""
         image = self._broker.image
         topic = image.topic(name)
         if topic is None or not image.config(topic).compacts:
             return None
         try:
-            return self._broker.leader(name, index)
-        except Refused:  # it cannot be read, or is led elsewhere
+            return self._broker.replica(topic, index)
+        except Refused:  # it cannot be read, or nobody leads it
             return None
 
-    def _dirt_of(self, leader: Leader) -> Dirt | None:
+    def _dirt_of(self, replica: Replica) -> Dirt | None:
         """A log that cannot be looked at keeps no other from being compacted."""
         try:
-            return self._examine(leader)
+            return self._examine(replica)
         except Exception as problem:
-            name, is_bug = f"{leader.topic}-{leader.index}", not isinstance(problem, OSError)
+            name, is_bug = f"{replica.topic}-{replica.index}", not isinstance(problem, OSError)
             log.error("%s could not be examined for compaction: %s", name, problem, exc_info=is_bug)
             return None
 
-    def _examine(self, leader: Leader) -> Dirt | None:
-        partition = leader.log
-        if leader.deleted or not partition.config.compacts or partition in self._uncleanable:
+    def _examine(self, replica: Replica) -> Dirt | None:
+        partition = replica.log
+        if (
+            replica.over is not None
+            or not partition.config.compacts
+            or partition in self._uncleanable
+        ):
             return None
         now_ms = self._clock.now_ms()
         compaction_plan.roll_overdue(partition, now_ms)
-        dirt = compaction_plan.examine(partition, now_ms, leader.last_stable_offset)
+        dirt = compaction_plan.examine(partition, now_ms, replica.last_stable_offset)
         return dirt if dirt is not None and dirt.is_due(partition.config) else None
 
-    async def _compact(self, leader: Leader, dirt: Dirt) -> None:
+    async def _compact(self, replica: Replica, dirt: Dirt) -> None:
         map_bytes = self._broker.config.cleaner_dedupe_buffer_bytes
-        compaction = Compaction(leader.log, dirt, self._clock.now_ms(), map_bytes)
-        name = f"{leader.topic}-{leader.index}"
+        compaction = Compaction(replica.log, dirt, self._clock.now_ms(), map_bytes)
+        name = f"{replica.topic}-{replica.index}"
         try:
             await carry_out(self._wait_for, compaction.run())
         except Overtaken:
             log.info("%s was changed while it was compacted; that is tried again later", name)
         except Uncleanable as problem:
-            self._uncleanable.add(leader.log)
+            self._uncleanable.add(replica.log)
             log.error("%s is not compacted any more: %s", name, problem)
         except OSError as problem:
             log.error("%s could not be compacted, which is tried again later: %s", name, problem)
@@ -104,7 +108,7 @@ class Cleaner:
             before, after = compaction.bytes_before, compaction.bytes_after
             log.info("%s compacted: %d bytes became %d", name, before, after)
         finally:
-            self._on_replaced(compaction, leader.log.config.file_delete_delay_ms)
+            self._on_replaced(compaction, replica.log.config.file_delete_delay_ms)
 
     async def _wait_for(self, wait: Wait) -> None:
         began_ms = self._clock.monotonic_ms()

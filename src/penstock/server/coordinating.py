@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from penstock.api.shard import Shard
 from penstock.coordination.group import protocols
+from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.readers import Readers
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Turn
 from penstock.metadata.cluster import Changed
 from penstock.server.door import Door
@@ -21,6 +24,8 @@ log = logging.getLogger(__name__)
 GROUPS_A_SLICE = 50
 """Looked at before everything else gets its turn."""
 RETRY_MS = 1000
+LOADS_AT_ONCE = 4
+"""Each takes its turn between two looks at the connections."""
 LOAD_WAIT_MS = 10_000
 """A change of topics waits for groups that are being loaded, but not for those that cannot be."""
 
@@ -41,6 +46,7 @@ class Coordinating:
         self._deleted: dict[str, int] = {}
         """Topics that the groups have yet to be told of; the deleted ones with the time."""
         self._loads: set[asyncio.Task[None]] = set()
+        self._loading = asyncio.Semaphore(LOADS_AT_ONCE)
         self._sweep: asyncio.Task[None] | None = None
         self._groups.on_new_shard = self._load_soon
         self._groups.wake_by = self._wake_by
@@ -76,7 +82,8 @@ class Coordinating:
         name = f"{shard.leader.topic}-{shard.leader.index}"
         while not shard.is_over:
             try:
-                await carry_out(partial(wait_on, self._disk), shard.load())
+                async with self._loading:
+                    await carry_out(partial(wait_on, self._disk), shard.load())
             except Exception:
                 log.exception("the groups of %s could not be loaded, which is tried again", name)
                 await asyncio.sleep(RETRY_MS / 1000)
@@ -111,10 +118,12 @@ class Coordinating:
 
     async def _for_each(self, decide: Callable[[Turn, Group], None]) -> None:
         """For all groups, some at a time."""
-        for number, _ in enumerate(self._groups.for_each(decide), 1):
-            if number % GROUPS_A_SLICE == 0:
-                self._door.settle()
-                await asyncio.sleep(0)
+        await self._with_pauses(self._groups.for_each(decide, Pace()))
+
+    async def _with_pauses(self, work: Iterable[None]) -> None:
+        for _ in work:
+            self._door.settle()
+            await asyncio.sleep(0)
         self._door.settle()
 
     # -- topics
@@ -142,4 +151,18 @@ class Coordinating:
             deleted, self._deleted = self._deleted, {}
             if deleted:
                 await self._for_each(partial(protocols.topics_deleted, deleted=deleted))
-            await self._for_each(partial(protocols.topics_changed, topics=changed))
+            await self._share_anew(changed)
+
+    async def _share_anew(self, changed: set[str]) -> None:
+        pace = Pace()
+        readers = Readers(changed, pace)
+
+        def look(group: Group) -> Iterable[None]:
+            return readers.look(group) if isinstance(group.body, Classic) else ()
+
+        def decide(turn: Turn, group: Group) -> None:
+            is_classic = isinstance(group.body, Classic)
+            topics = readers.read(group) if is_classic else readers.topics
+            protocols.topics_changed(turn, group, topics)
+
+        await self._with_pauses(self._groups.for_each(decide, pace, look))

@@ -7,13 +7,15 @@ import errno
 import logging
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.metadata.keeper import Keeper
-from penstock.replication.leader import Leader
+from penstock.replication.replica import Replica
 from penstock.server.deadlines import Deadlines
 from penstock.server.memory import Budget, Buffers
+from penstock.server.rota import Rota, Round
 from penstock.server.session import Session
 from penstock.server.syncer import Syncer
 from penstock.world.ports import Connection, World
@@ -39,11 +41,16 @@ class Door:
         self.kept = 0
         """Bytes of requests whose beginning has arrived, and which are not in the budget."""
         self.buffer = memoryview(bytearray(BUFFER_SIZE))
+        self.round = Round(self.loop, self.clock)
+        self.requests = Rota(self.loop, self.clock, has_two_ends=True)
+        """Connections that have more to be received or handled than there was time for."""
+        self.answers = Rota(self.loop, self.clock)
+        """Answers that have become ready, to be encoded and sent."""
         self._syncer = syncer
         self._sessions: set[Session] = set()
         self._from: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sending: dict[Session, None] = {}
+        self._sending: set[Session] = set()
         self._full = False
 
     @property
@@ -83,36 +90,37 @@ class Door:
     def send_soon(self, session: Session) -> None:
         """Many answers become ready at once, when a sync ends: each connection sends its own
         together."""
-        if not self._sending:
-            self.loop.call_soon(self._send_all)
-        self._sending[session] = None
+        if session not in self._sending:
+            self._sending.add(session)
+            self.answers.add(partial(self._send, session))
 
-    def _send_all(self) -> None:
-        sessions, self._sending = self._sending, {}
-        for session in sessions:
-            session.send()
+    def _send(self, session: Session) -> None:
+        self._sending.discard(session)
+        session.send()
 
-    def write_out(self) -> list[Leader]:
+    def write_out(self) -> list[Replica]:
         """End a pass: everything appended goes to the log files. Returns what became committed.
 
         A log that cannot be written is as it was before the pass, the others are written and
         announced all the same, and then OSError is raised: no answer of this pass may be sent.
         """
-        moved, failure = [], None
-        for leader in self.broker.take_dirty():
+        moved: list[Replica] = [*self.broker.take_moved()]
+        failure = None
+        for replica in self.broker.take_dirty():
             try:
-                leader.log.write_out()
+                replica.log.write_out()
             except OSError as error:
                 failure = error
                 continue
-            config = leader.log.config
-            if config.flush_on_acks_all or leader.log.has_enough_to_flush or leader.log.rolled:
-                self._syncer.want(leader)
-            if not config.flush_on_acks_all and leader.advance():
-                moved.append(leader)
+            replica.grown.fire()
+            config = replica.log.config
+            if config.flush_on_acks_all or replica.log.has_enough_to_flush or replica.log.rolled:
+                self._syncer.want(replica)
+            if not config.flush_on_acks_all and replica.advance():
+                moved.append(replica)
         if failure is not None:
-            for leader in moved:
-                leader.announce()
+            for replica in moved:
+                replica.announce()
             raise failure
         return moved
 

@@ -112,7 +112,12 @@ class Intake:
         self._door.kept -= self._frames.kept_size
         self._give_back()
         self._door.budget.forget(self._resume)
+        self._resume = _nothing  # it is the session's, which holds this: nobody would part them
 
     def _give_back(self) -> None:
         granted, self._granted = self._granted, 0
         self._door.budget.give_back(granted)
+
+
+def _nothing() -> None:
+    pass

@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from penstock.api.call import Call, Unanswerable
 from penstock.api.dispatch import read_call
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
+from penstock.api.trust import Client
 from penstock.errors import Malformed, Refused
 from penstock.server.intake import Ended, Intake
 from penstock.server.outbox import Outbox
@@ -39,6 +41,7 @@ class Session:
     __slots__ = (
         "_answers",
         "_backlog",
+        "_client",
         "_connection",
         "_door",
         "_intake",
@@ -58,6 +61,7 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._reading = False
         self._will_go_on = False
+        self._client = Client(connection.peer)
         self.closed = False
         self.active_ms = door.clock.monotonic_ms()
         self._read_on()
@@ -83,6 +87,21 @@ class Session:
     # -- receiving
 
     def _readable(self) -> None:
+        if self._door.round.is_over():
+            self._stop_reading()
+            self._will_go_on = True
+            self._door.requests.add(self._take_turn)
+        else:
+            self._receive()
+
+    def _take_turn(self) -> None:
+        """What is there to be received has waited in line."""
+        self._will_go_on = False
+        self._read_on()
+        if self._reading:
+            self._receive()
+
+    def _receive(self) -> None:
         if not self._has_room():
             return
         is_big = self._intake.is_receiving_big
@@ -158,7 +177,7 @@ class Session:
     def _go_on_soon(self) -> None:
         if not self._will_go_on:
             self._will_go_on = True
-            self._door.loop.call_soon(self._go_on)
+            self._door.requests.add(self._go_on)
 
     def _go_on(self) -> None:
         """Take up what was kept, then reading, once nothing stands in the way any more."""
@@ -200,6 +219,7 @@ class Session:
                 self._put(short)
                 return
             call = read_call(frame, self._connection.peer, now_ms)
+            call.client = self._client
             outcome = call.run(self._door.broker)
             if type(outcome) is call.answers:
                 self._answers.put(call.encode(outcome))
@@ -238,15 +258,18 @@ class Session:
         until = self._door.loop.time() + later.wait_ms / 1000
 
         def deliver(answer: Any) -> None:
+            slot.waiting = None  # or they would hold each other, and only the collector part them
             if isinstance(answer, Resume):
                 late = self._finish_late(call, slot, answer, until)
                 self._door.keep(self._door.loop.create_task(late))
             else:
-                self._deliver(call, slot, answer)
+                self._door.answers.add(partial(self._deliver, call, slot, answer))
 
         slot.waiting = Waiting(self._door.deadlines, later, deliver)
 
     def _deliver(self, call: Call, slot: Slot, answer: Any) -> None:
+        if self.closed:
+            return
         try:
             if isinstance(answer, OSError):
                 raise Unanswerable(f"the log could not be read: {answer}")
@@ -271,6 +294,9 @@ class Session:
                 self._answers.give_up(slot)
             else:
                 self._answers.fill(slot, call.encode(result))
+        except asyncio.CancelledError:  # the client has left: what it had appended stays
+            self._door.settle()
+            raise
         except Unanswerable as error:
             self._expel(str(error))
         except OSError as error:
@@ -372,7 +398,7 @@ class Session:
         if self.closed or not self._connection.is_broken():
             return
         if self._reading:
-            self._readable()
+            self._receive()
             self._door.loop.call_soon(self.close_if_broken)
         elif self._task is None and not self._will_go_on:
             self.close()

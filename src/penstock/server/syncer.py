@@ -7,7 +7,7 @@ import errno
 import logging
 from collections.abc import Callable, Sequence
 
-from penstock.replication.leader import Leader
+from penstock.replication.replica import Replica
 from penstock.world.ports import Disk, File
 
 log = logging.getLogger(__name__)
@@ -21,11 +21,11 @@ class Syncer:
     def __init__(self, disk: Disk, on_failure: Callable[[Exception], None]) -> None:
         self._disk = disk
         self._on_failure = on_failure
-        self._wanted: dict[Leader, None] = {}
+        self._wanted: dict[Replica, None] = {}
         self._rounds: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
 
-    def want(self, leader: Leader) -> None:
+    def want(self, leader: Replica) -> None:
         self._wanted[leader] = None
         if self._rounds is None:
             self._rounds = asyncio.get_running_loop().create_task(self._run())
@@ -56,8 +56,8 @@ class Syncer:
             self._fail(error)
             raise
 
-    async def _round(self, leaders: list[Leader]) -> None:
-        tokens = [(leader, leader.log.begin_sync()) for leader in leaders if not leader.deleted]
+    async def _round(self, leaders: list[Replica]) -> None:
+        tokens = [(leader, leader.log.begin_sync()) for leader in leaders if leader.over is None]
         files = [file for _, token in tokens for file in token.files]
         folders = [folder for _, token in tokens for folder in token.folders]
         await self._sync(files, folders)

@@ -10,10 +10,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
-from penstock.api.broker import Broker
+from penstock.api.broker import Broker, Place
 from penstock.log.compaction import Compaction
 from penstock.metadata.cluster import Topic
 from penstock.replication.leader import Leader
+from penstock.replication.replica import Replica
 from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
 from penstock.server.reserve import Reserve
@@ -28,6 +29,7 @@ Work = Callable[[], Iterable[None] | Awaitable[None]]
 ROOM_CHECK_MS = 1000
 DROPPED_CHECK_MS = 200
 FLUSH_CHECK_MS = 1000
+SNAPSHOT_CHECK_MS = 1000
 PARTITIONS_A_SLICE = 64
 DELETIONS_A_SLICE = 20
 LAG_CHECK_MS = 50
@@ -65,6 +67,7 @@ class Upkeep:
         self._every(ROOM_CHECK_MS, "looking after free disk space", self.keep_room)
         self._every(DROPPED_CHECK_MS, "removing dropped segments", self._remove_dropped)
         self._every(FLUSH_CHECK_MS, "looking for logs to flush", self._flush_due)
+        self._every(SNAPSHOT_CHECK_MS, "writing down producers", self._write_snapshots)
         self._every(min(idle_ms, 10_000), "closing idle connections", self._close_idle)
         self._every(config.retention_check_interval_ms, "retention", self._drop_expired)
         self._every(config.cleaner_backoff_ms, "compaction", self._cleaner.run)
@@ -144,11 +147,17 @@ class Upkeep:
 
     def _flush_due(self) -> Iterable[None]:
         now_ms = self._clock.now_ms()
-        for count, leader in enumerate(self._broker.open_leaders()):
-            if leader.log.flush_due(now_ms) or leader.log.rolled:
-                self._syncer.want(leader)
+        for count, replica in enumerate(self._broker.open_replicas()):
+            if replica.log.flush_due(now_ms) or replica.log.rolled:
+                self._syncer.want(replica)
             if count % PARTITIONS_A_SLICE == 0:
                 yield
+
+    async def _write_snapshots(self) -> None:
+        """Of logs with many producers, which take longer than a roll may."""
+        logs = [replica.log for replica in self._broker.open_replicas()]
+        for each in [each for each in logs if each.held_snapshot is not None]:
+            await self._broker.in_steps(each.write_held_snapshot())
 
     def _close_idle(self) -> Iterable[None]:
         self._door.close_idle()
@@ -157,22 +166,27 @@ class Upkeep:
     async def _drop_expired(self) -> None:
         now_ms = self._clock.now_ms()
         self._remove_doomed()
-        in_use = set(self._broker.open_leaders())
-        for leader in self._broker.leaders_with_data():
+        in_use = set(self._broker.open_replicas())
+        for replica in self._broker.replicas_with_data():
             try:
-                await self._drop_expired_of(leader, now_ms)
-                if leader not in in_use:
-                    _close_files(leader)
+                await self._drop_expired_of(replica, now_ms)
+                if replica not in in_use:
+                    _close_files(replica)
             except Exception as problem:  # the others must not grow for it
-                name, is_bug = f"{leader.topic}-{leader.index}", not isinstance(problem, OSError)
+                name, is_bug = f"{replica.topic}-{replica.index}", not isinstance(problem, OSError)
                 log.error("%s: retention failed: %s", name, problem, exc_info=is_bug)
             await asyncio.sleep(0)
 
-    async def _drop_expired_of(self, leader: Leader, now_ms: int) -> None:
-        steps = leader.log.expire(now_ms, leader.high_watermark)
-        dropped = await self._broker.in_steps(steps)
-        leader.log.producers.expire(now_ms, self._broker.config.producer_id_expiration_ms)
-        self._remove_later(dropped, leader.log.config.file_delete_delay_ms, self._disk.remove)
+    async def _drop_expired_of(self, replica: Replica, now_ms: int) -> None:
+        """A follower drops what its leader has dropped, and so nothing by itself."""
+        partition = replica.log
+        if isinstance(replica, Leader):
+            steps = partition.expire(now_ms, replica.high_watermark)
+            dropped = await self._broker.in_steps(steps)
+            self._remove_later(dropped, partition.config.file_delete_delay_ms, self._disk.remove)
+        after_ms = self._broker.config.producer_id_expiration_ms
+        for _ in partition.producers.expire(now_ms, after_ms):
+            await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
         """Note how far the logs are synced, which is how much less a recovery has to look at."""
@@ -191,6 +205,19 @@ class Upkeep:
         for index in range(topic.record.partitions):
             self._broker.log_dir.delete_log(topic.name, index, topic.id)
             if index % DELETIONS_A_SLICE == 0:
+                await asyncio.sleep(0)
+        self._remove_doomed()
+
+    def delete_left(self, places: Iterable[Place]) -> None:
+        """Logs of partitions that have moved to other brokers."""
+        if left := [place for place in places if self._broker.has_left(place)]:
+            self._keep(asyncio.create_task(self._delete_left(left)))
+
+    async def _delete_left(self, places: Sequence[Place]) -> None:
+        """Whoever has come back meanwhile keeps its log."""
+        for count, place in enumerate(places, 1):
+            self._broker.delete_left(place)
+            if count % DELETIONS_A_SLICE == 0:
                 await asyncio.sleep(0)
         self._remove_doomed()
 
@@ -228,8 +255,8 @@ async def _carry_out(work: Work) -> None:
         await asyncio.sleep(0)
 
 
-def _close_files(leader: Leader) -> None:
+def _close_files(replica: Replica) -> None:
     """They were opened for one look; a log that is used opens them again."""
-    if leader.log.synced_end == leader.log.end_offset and not leader.log.rolled:
-        for segment in leader.log.segments:
+    if replica.log.synced_end == replica.log.end_offset and not replica.log.rolled:
+        for segment in replica.log.segments:
             segment.file.close()

@@ -22,6 +22,7 @@ __all__ = [
     "NULL_UUID",
     "Message",
     "RequestHeader",
+    "Shape",
     "Sink",
     "decode_response",
     "encode_request",
@@ -35,6 +36,10 @@ _RESPONSE_START: Final = Struct(">ii")
 _CONTROLLED_SHUTDOWN: Final = 7
 
 
+Shape = tuple[tuple[int, int, Any], ...]
+"""What a request is made of, field by field: `definitions/shape.py` says how."""
+
+
 class Message(msgspec.Struct):
     """What every request and response can do. The generated classes say how."""
 
@@ -42,6 +47,8 @@ class Message(msgspec.Struct):
     MIN_VERSION: ClassVar[int]
     MAX_VERSION: ClassVar[int]
     FLEXIBLE_SINCE: ClassVar[int]
+    SHAPE: ClassVar[Shape] = ()
+    """Of requests: to pass over them before they are decoded."""
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[Any, int]:

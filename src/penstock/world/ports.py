@@ -218,6 +218,10 @@ class Network(Protocol):
         """What others may call this machine."""
         ...
 
+    def connect(self, host: str, port: int) -> Awaitable[Connection]:
+        """To another broker. Raises OSError; who does not want to wait for long sees to that."""
+        ...
+
     def listen(
         self, host: str, port: int, on_connection: Callable[[Connection], None]
     ) -> Listener: ...

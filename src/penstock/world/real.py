@@ -181,6 +181,20 @@ class RealNetwork:
     def host_name(self) -> str:
         return socket.getfqdn()
 
+    async def connect(self, host: str, port: int) -> Connection:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(sock, address)
+        except BaseException:
+            sock.close()
+            raise
+        return RealConnection(loop, sock, f"{host}:{port}")
+
     def listen(self, host: str, port: int, on_connection: Callable[[Connection], None]) -> Listener:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)

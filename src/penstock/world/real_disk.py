@@ -32,6 +32,7 @@ T = TypeVar("T")
 MOST_PARTS = min(1024, os.sysconf("SC_IOV_MAX"))
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 WARM_CHUNK_BYTES = 1 << 20
+RESERVE_FROM_FREE_BYTES = 1 << 30
 CANDIDATES = 32
 MOST_OPEN_FILES = 16_384
 SYNC_THREADS = 8
@@ -122,8 +123,11 @@ class RealFile:
             raise
 
     def reserve(self, end: int) -> None:
-        size = self.size
-        linux.reserve(self.descriptor(create=True), size, end - size)
+        """Not where there is little left: others may need what this file may never take."""
+        size, descriptor = self.size, self.descriptor(create=True)
+        space = os.fstatvfs(descriptor)
+        if space.f_bavail * space.f_frsize >= RESERVE_FROM_FREE_BYTES:
+            linux.reserve(descriptor, size, end - size)
 
     def read(self, position: int, length: int) -> bytes:
         length = min(length, self.size - position)

@@ -11,6 +11,7 @@ from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import (
     MINUTE_MS,
+    NEVER_MS,
     STRAYS_A_TURN,
     Committed,
     every,
@@ -24,6 +25,7 @@ from penstock.metadata.store import Event as StoreEvent
 from penstock.wire.primitives import NULL_UUID
 
 RETENTION_MS = 60 * MINUTE_MS
+DAY_MS = 24 * 60 * MINUTE_MS
 FORMER_ID, TOPIC_ID = b"f" * 16, b"t" * 16
 
 
@@ -34,12 +36,14 @@ def a_stage() -> Stage:
     return stage
 
 
-def set_topic(stage: Stage, topic_id: bytes | None, name: str = "orders") -> None:
+def set_topic(
+    stage: Stage, topic_id: bytes | None, name: str = "orders", created_ms: int = NOW_MS
+) -> None:
     """The topic of that name is this one from now on, or none."""
     key, revision = topic_key(name), stage.image.revision + 1
     entry = None
     if topic_id is not None:
-        record = TopicRecord(name, topic_id, 9, 1, NOW_MS)
+        record = TopicRecord(name, topic_id, 9, 1, created_ms)
         entry = Entry(key, encode(record), revision)
     stage.image.apply([StoreEvent(key, entry, revision)], revision)
 
@@ -232,6 +236,27 @@ def test_a_group_of_nothing_but_such_offsets_goes_with_them() -> None:
 def test_an_offset_that_does_not_say_its_topic_is_believed() -> None:
     stage = a_stage()
     commit(stage, 0, topic_id=NULL_UUID)
+    stage.reload()
+    stage.wait(0)
+    assert offsets(stage).keys() == {("orders", 0)}
+
+
+@pytest.mark.parametrize("expire_ms", [NEVER_MS, NOW_MS + DAY_MS])
+def test_an_offset_of_before_its_topic_was_made_is_of_another_one(expire_ms: int) -> None:
+    """One that says when it ends cannot say its topic as well."""
+    stage = a_stage()
+    commit(stage, 0, topic_id=FORMER_ID, expire_ms=expire_ms)
+    made_ms = stage.turn().now_ms + 1
+    set_topic(stage, TOPIC_ID, created_ms=made_ms)
+    stage.reload()
+    stage.wait(0)
+    assert not offsets(stage)
+
+
+def test_an_offset_of_the_moment_in_which_its_topic_was_made_stays() -> None:
+    stage = a_stage()
+    set_topic(stage, TOPIC_ID, created_ms=stage.turn().now_ms)
+    commit(stage, 0, topic_id=TOPIC_ID, expire_ms=NOW_MS + DAY_MS)
     stage.reload()
     stage.wait(0)
     assert offsets(stage).keys() == {("orders", 0)}

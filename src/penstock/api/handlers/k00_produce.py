@@ -10,11 +10,12 @@ request does so.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from penstock.api.broker import Broker
+from penstock.api.broker import Broker, NotOpen
 from penstock.api.call import Call, Unanswerable
 from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
 from penstock.errors import ErrorCode, Refused
@@ -81,6 +82,12 @@ class Produce:
     pieces: list[Piece] = field(default_factory=list)
 
     def outcome(self) -> Outcome[ProduceResponse]:
+        """A log that takes long to open is waited for, and so do the requests after this one: were
+        it refused, and a later one taken, a producer's batches would be out of order."""
+        if closed := list(self.closed()):
+            self.keep_records()
+            work = partial(self.broker.in_steps, _opened(closed))
+            return Resume(work, lambda _: self.outcome())
         for topic in self.request.topic_data:
             answers = [self.check(topic, part) for part in topic.partition_data]
             answered = TopicProduceResponse(topic.name, topic.topic_id, answers)
@@ -88,6 +95,28 @@ class Produce:
         if any(is_heavy(piece.header, piece.leader.log.config) for piece in self.pieces):
             return self.look_inside_first()
         return self.append_all(self.pieces)
+
+    def closed(self) -> Iterator[NotOpen]:
+        for topic in self.request.topic_data:
+            for part in topic.partition_data:
+                try:
+                    self.leader(topic, part)
+                except NotOpen as not_open:
+                    yield not_open
+                except Refused:
+                    pass  # the answer says so
+
+    def keep_records(self) -> None:
+        """The receive buffer is used again while this request waits."""
+        for topic in self.request.topic_data:
+            for part in topic.partition_data:
+                if isinstance(part.records, memoryview):
+                    part.records = memoryview(bytearray(part.records))
+
+    def leader(self, topic: TopicProduceData, part: PartitionProduceData) -> Leader:
+        if self.call.version >= TOPIC_IDS_SINCE:
+            return self.broker.leader_by_id(topic.topic_id, part.index)
+        return self.broker.leader(topic.name, part.index)
 
     def check(
         self, topic: TopicProduceData, part: PartitionProduceData
@@ -105,14 +134,13 @@ class Produce:
         self, topic: TopicProduceData, part: PartitionProduceData, answer: PartitionProduceResponse
     ) -> Piece:
         self.broker.check_room()
-        if self.call.version >= TOPIC_IDS_SINCE:
-            leader = self.broker.leader_by_id(topic.topic_id, part.index)
-        else:
-            leader = self.broker.leader(topic.name, part.index)
+        leader = self.leader(topic, part)
         if leader.is_internal:
             refuse_internal(leader.topic)
         if self.request.acks == ALL:
             leader.check_enough_in_sync()
+        else:
+            self.broker.check_lease(leader)
         batch = part.records
         if not isinstance(batch, memoryview):
             raise Refused(ErrorCode.INVALID_RECORD, "there is no batch for this partition")
@@ -163,8 +191,8 @@ class Produce:
         leader, batch, header, answer = piece
         log = leader.log
         try:
-            if leader.deleted:
-                raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+            if leader.over is not None:
+                raise Refused(leader.over, "this broker does not lead the partition any more")
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
             _refuse(answer, refused)
@@ -185,8 +213,8 @@ class Produce:
             for leader, end, part in waiting:
                 if leader.high_watermark >= end:
                     continue
-                if leader.deleted:
-                    part.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if leader.over is not None:
+                    part.error_code = leader.over
                 elif time_is_up:
                     part.error_code = ErrorCode.REQUEST_TIMED_OUT
                 else:
@@ -229,6 +257,11 @@ def _looked_inside(
         limit = max(limit - len(batch), 0)
         done.append(piece._replace(batch=batch, header=read_header(batch)))
     return Looked(done, [])
+
+
+def _opened(closed: list[NotOpen]) -> Steps[None]:
+    for each in closed:
+        yield from each.steps()
 
 
 def _prepared(logs: list[PartitionLog]) -> Steps[None]:

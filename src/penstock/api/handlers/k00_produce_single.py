@@ -37,8 +37,8 @@ class Pledge(NamedTuple):
         leader = self.leader
         if leader.high_watermark >= self.end:
             return self.answer
-        if leader.deleted:
-            return with_error(self.answer, self.version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if leader.over is not None:
+            return with_error(self.answer, self.version, leader.over)
         if time_is_up:
             return with_error(self.answer, self.version, ErrorCode.REQUEST_TIMED_OUT)
         return None
@@ -57,6 +57,8 @@ def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | Pl
     try:
         if asked.acks == ACKS_ALL:
             leader.check_enough_in_sync()
+        else:
+            broker.check_lease(leader)
         header = check_batch(batch, log.config, now_ms)
         if header.is_transactional or lacks_time(header, log.config):
             return None

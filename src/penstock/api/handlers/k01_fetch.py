@@ -10,21 +10,26 @@ warmed off the loop first, and a segment whose index misleads is gone through in
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from penstock.api.broker import Broker
+from penstock.api.broker import Broker, NotOpen
 from penstock.api.call import Call
 from penstock.api.fetch_sessions import Fetching, Key
 from penstock.api.outcome import Later, Outcome, Resume
+from penstock.api.slices import in_slices
 from penstock.errors import ErrorCode, Refused
+from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps
+from penstock.replication.follower import Follower
 from penstock.replication.leader import Leader
+from penstock.replication.replica import Replica
+from penstock.replication.signals import Source
 from penstock.wire.messages.k01_fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -41,6 +46,9 @@ log = logging.getLogger(__name__)
 READ_COMMITTED = 1
 WARMED_AT_MOST = 16
 """Cold ranges of one fetch that are warmed; past that it reads whatever the cache has kept."""
+LOOKED_AT_AT_ONCE = 250
+"""Partitions, between two pauses: a millisecond, or ten where their logs have to be opened."""
+FOLLOWERS_SINCE = 11
 TOPIC_IDS_SINCE = 13
 
 
@@ -59,10 +67,10 @@ class Gathered:
     size: int = 0
     must_answer: bool = False
     answers: list[tuple[Key, PartitionData]] = field(default_factory=list)
-    leaders: list[Leader] = field(default_factory=list)
-    """One for each answer, where none was refused."""
-    revisions: list[int] = field(default_factory=list)
-    """Of each leader's log as it was looked at."""
+    leaders: list[Replica | None] = field(default_factory=list)
+    """One for each answer; None where there is none."""
+    marks: list[object] = field(default_factory=list)
+    """What each leader's log was when it was looked at."""
 
 
 @dataclass(slots=True)
@@ -72,6 +80,10 @@ class Fetch:
     fetching: Fetching
     by_id: bool
     max_bytes: int
+    may_follow: bool = False
+    """Whether a consumer may be served that asks a follower (KIP-392)."""
+    nearby: Collection[int] = ()
+    """Brokers that stand closer to the consumer than this one."""
     warmed: int = 0
     reindexed: set[Segment] = field(default_factory=set)
     time_is_up: bool = False
@@ -79,15 +91,19 @@ class Fetch:
     """While it waits: what there was at the last look."""
 
     def outcome(self) -> Outcome[FetchResponse]:
-        try:
-            found = self.gather()
-        except NotYet as not_yet:
-            return self.resume(not_yet)
+        return in_slices(self.broker, self.gather(), self.found)
+
+    def found(self, found: Gathered | NotYet) -> Outcome[FetchResponse]:
+        if isinstance(found, NotYet):
+            return self.resume(found)
         if self.is_enough(found):
             return self.response(found)
         self.seen = found
-        sources = [leader.moved for leader in found.leaders]
-        return Later(sources, self.look_again, self.request.max_wait_ms)
+        return Later(self.sources(found), self.look_again, self.request.max_wait_ms)
+
+    def sources(self, found: Gathered) -> Sequence[Source]:
+        """What wakes it."""
+        return [leader.moved for leader in found.leaders if leader is not None]
 
     def look_again(self, time_is_up: bool) -> FetchResponse | Resume[FetchResponse] | None:
         self.time_is_up = time_is_up
@@ -110,14 +126,21 @@ class Fetch:
             or not found.leaders
         )
 
-    def gather(self) -> Gathered:
+    def gather(self) -> Steps[Gathered | NotYet]:
         found = Gathered()
-        for key, wanted in self.fetching.partitions:
-            data, leader = self.look_at(key, wanted, found)
-            found.answers.append((key, data))
-            if leader is not None:
+        try:
+            for number, (key, wanted) in enumerate(self.fetching.partitions, 1):
+                data, leader = self.look_at(key, wanted, found)
+                found.answers.append((key, data))
                 found.leaders.append(leader)
-                found.revisions.append(leader.log.revision)
+                found.marks.append(self.mark(leader) if leader else None)
+                if number % LOOKED_AT_AT_ONCE == 0:
+                    yield None
+            if len(found.answers) >= LOOKED_AT_AT_ONCE:
+                self.seen = found
+                return self.gather_news()  # what has moved during a pause wakes nobody yet
+        except NotYet as not_yet:
+            return not_yet
         return found
 
     def gather_news(self) -> Gathered:
@@ -126,48 +149,69 @@ class Fetch:
         assert found is not None
         for number, leader in enumerate(found.leaders):
             key, data = found.answers[number]
-            if (
-                leader.high_watermark != data.high_watermark
-                or leader.log.start_offset != data.log_start_offset
-                or leader.log.revision != found.revisions[number]
-                or leader.deleted
+            if leader is not None and (
+                self.has_moved(leader, data)
+                or self.mark(leader) != found.marks[number]
+                or leader.over is not None
             ):
-                found.must_answer |= leader.deleted  # another of its name would not wake us
-                found.revisions[number] = leader.log.revision
+                found.must_answer |= leader.over is not None  # another would not wake us
+                found.marks[number] = self.mark(leader)
                 found.size -= len(data.records or b"")
                 wanted = self.fetching.partitions[number][1]
                 found.answers[number] = key, self.look_at(key, wanted, found)[0]
         return found
 
+    def mark(self, leader: Replica) -> object:
+        """What changes when another look is worth while, besides what `has_moved` sees."""
+        return leader.log.revision
+
+    def has_moved(self, leader: Replica, data: PartitionData) -> bool:
+        return (
+            leader.high_watermark != data.high_watermark
+            or leader.log.start_offset != data.log_start_offset
+        )
+
     def look_at(
         self, key: Key, wanted: FetchPartition, found: Gathered
-    ) -> tuple[PartitionData, Leader | None]:
+    ) -> tuple[PartitionData, Replica | None]:
         """What there is now, with as much of it as what was found before leaves room for."""
-        data = PartitionData(wanted.partition, high_watermark=-1, records=b"")
-        leader: Leader | None = None
+        data = PartitionData(wanted.partition, 0, -1, records=b"")
+        leader: Replica | None = None
         try:
             leader = self.leader(key)
             leader.log.write_out()  # should that fail, it is not this partition's reading
-            self.read_safely(leader, wanted, data, self.max_bytes - found.size)
+            self.read_safely(leader, wanted, data, found)
+        except NotOpen as not_open:
+            raise NotYet(partial(self.broker.in_steps, not_open.steps())) from None
         except Refused as refused:
             data.error_code = refused.code
+            data.records = b""
             found.must_answer = True
-        else:
-            found.size += len(data.records or b"")
-            found.must_answer |= data.diverging_epoch.epoch >= 0
         return data, leader
 
-    def leader(self, key: Key) -> Leader:
+    def leader(self, key: Key) -> Replica:
         topic, topic_id, index = key
         broker = self.broker
-        return broker.leader_by_id(topic_id, index) if self.by_id else broker.leader(topic, index)
+        try:
+            if self.by_id:
+                return broker.leader_by_id(topic_id, index)
+            return broker.leader(topic, index)
+        except Refused as refused:
+            if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER or not self.may_follow:
+                raise
+            known = broker.image.topic(topic)
+            return broker.follower((topic_id if self.by_id or known is None else known.id, index))
 
     def read_safely(
-        self, leader: Leader, wanted: FetchPartition, data: PartitionData, room: int
+        self,
+        leader: Replica,
+        wanted: FetchPartition,
+        data: PartitionData,
+        found: Gathered,
     ) -> None:
         """A partition whose files cannot be read must not keep the others from being read."""
         try:
-            self.read(leader, wanted, data, room)
+            self.read(leader, wanted, data, found)
         except Cold as cold:
             self.warmed += 1
             raise NotYet(partial(self.broker.warm, cold)) from None
@@ -177,7 +221,7 @@ class Fetch:
             log.error("%s-%d cannot be read: %s", leader.topic, leader.index, problem)
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from problem
 
-    def once_reindexed(self, leader: Leader, amiss: Amiss) -> NotYet | Refused:
+    def once_reindexed(self, leader: Replica, amiss: Amiss) -> NotYet | Refused:
         """Refused where that did not help, or while somebody else is at it."""
         segment = amiss.segment
         if segment in self.reindexed:
@@ -187,37 +231,49 @@ class Fetch:
         steps = _reindex_safely(leader, segment)
         return NotYet(lambda: self.broker.in_steps(steps))
 
-    def read(self, leader: Leader, wanted: FetchPartition, data: PartitionData, room: int) -> None:
+    def read(
+        self,
+        leader: Replica,
+        wanted: FetchPartition,
+        data: PartitionData,
+        found: Gathered,
+    ) -> None:
+        """Thousands of partitions may have nothing to read: for those this is all that counts."""
         leader.check_epoch(wanted.current_leader_epoch)
         partition = leader.log
-        data.high_watermark = leader.high_watermark
-        data.last_stable_offset = leader.last_stable_offset
+        before = data.high_watermark = leader.high_watermark
+        data.last_stable_offset = partition.last_stable_offset(before)
         data.log_start_offset = partition.start_offset
         if wanted.last_fetched_epoch >= 0 and self.diverges(leader, wanted, data):
+            found.must_answer = True
             return
-        is_first = room == self.max_bytes
+        if self.nearby and isinstance(leader, Leader):
+            data.preferred_read_replica = leader.near(self.nearby, wanted.fetch_offset)
+            if data.preferred_read_replica >= 0:
+                found.must_answer = True
+                return
+        elif isinstance(leader, Follower) and wanted.fetch_offset > before:
+            raise Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "this replica has not got as far yet")
         committed = self.request.isolation_level == READ_COMMITTED
+        if committed:
+            before = data.last_stable_offset
+            data.aborted_transactions = []
+        room, most = self.max_bytes - found.size, wanted.partition_max_bytes
         slice_ = partition.read(
             wanted.fetch_offset,
-            min(wanted.partition_max_bytes, max(room, 0)),
-            data.last_stable_offset if committed else data.high_watermark,
-            at_least_one=is_first,
+            most if most < room else max(room, 0),
+            before,
+            at_least_one=not found.size,
             cold_ok=self.warmed > WARMED_AT_MOST,
         )
-        if committed:
-            data.aborted_transactions = []
         if slice_ is None:
             return
         data.records = slice_.range
         if committed:
-            data.aborted_transactions = [
-                AbortedTransaction(aborted.producer_id, aborted.first_offset)
-                for aborted in partition.aborted_between(
-                    wanted.fetch_offset, data.last_stable_offset
-                )
-            ]
+            data.aborted_transactions = aborted_between(partition, wanted.fetch_offset, before)
+        found.size += slice_.range.length
 
-    def diverges(self, leader: Leader, wanted: FetchPartition, data: PartitionData) -> bool:
+    def diverges(self, leader: Replica, wanted: FetchPartition, data: PartitionData) -> bool:
         """Whether the reader's last record is not the one that stands there now (KIP-595)."""
         epoch, end = leader.log.epoch_end_offset(wanted.last_fetched_epoch)
         if epoch == wanted.last_fetched_epoch and end >= wanted.fetch_offset:
@@ -230,28 +286,41 @@ class Fetch:
     def response(self, found: Gathered) -> FetchResponse:
         session = self.fetching.session
         answer = FetchResponse(session_id=self.fetching.session_id)
-        last_topic = None
+        last: Key | None = None
         for key, data in found.answers:
             if session is not None:
                 has_news = session.has_news(key, data)
                 if self.fetching.is_incremental and not has_news:
                     continue
-            if key[:2] != last_topic:
-                last_topic = key[:2]
+            if last is None or key[1] != last[1] or key[0] != last[0]:
+                last = key
                 answer.responses.append(FetchableTopicResponse(key[0], key[1], []))
             answer.responses[-1].partitions.append(data)
         return answer
 
 
-def _reindex_safely(leader: Leader, segment: Segment) -> Steps[None]:
+def aborted_between(partition: PartitionLog, start: int, end: int) -> list[AbortedTransaction]:
+    return [
+        AbortedTransaction(aborted.producer_id, aborted.first_offset)
+        for aborted in partition.aborted_between(start, end)
+    ]
+
+
+def _reindex_safely(leader: Replica, segment: Segment) -> Steps[None]:
     with suppress(OSError, Refused):  # the next look at the partition tells
         yield from reindex(leader.log, segment)
 
 
-def fetch(broker: Broker, request: FetchRequest, call: Call) -> Outcome[FetchResponse]:
-    if max(request.replica_id, request.replica_state.replica_id) >= 0:
-        raise Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "replicas are not served yet")
+def fetch_as_consumer(broker: Broker, request: FetchRequest, call: Call) -> Outcome[FetchResponse]:
     by_id = call.version >= TOPIC_IDS_SINCE
     fetching = broker.fetch_sessions.begin(request, uses_ids=by_id, now_ms=call.now_ms)
     max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
-    return Fetch(broker, request, fetching, by_id, max_bytes).outcome()
+    may_follow = call.version >= FOLLOWERS_SINCE
+    nearby = _nearby(broker, request.rack_id) if may_follow and request.rack_id else ()
+    return Fetch(broker, request, fetching, by_id, max_bytes, may_follow, nearby).outcome()
+
+
+def _nearby(broker: Broker, rack: str) -> Collection[int]:
+    """Brokers in the consumer's rack, unless this one stands there too."""
+    brokers = [each for each, stands_in in broker.image.racks().items() if stands_in == rack]
+    return () if broker.node_id in brokers else brokers

@@ -2,7 +2,8 @@
 
 Timestamps below zero are questions: -1 the end (as the reader's isolation sees it), -2 the start,
 -3 the record with the largest timestamp (version 7), -4 and -5 the ends of local and tiered
-storage (versions 8 and 9; all of ours is local). Version 4 brought leader epochs. Replica id -2 is
+storage (versions 8 and 9; all of ours is local). Any other, or one that is newer than the request's
+version, is UNSUPPORTED_VERSION for its partition. Version 4 brought leader epochs. Replica id -2 is
 a debugging client, which is told the end of the log even above the high watermark.
 """
 
@@ -29,6 +30,8 @@ from penstock.wire.messages.k02_list_offsets import (
 log = logging.getLogger(__name__)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+ASKED_SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+"""The version from which on a question may be asked."""
 READ_COMMITTED = 1
 NOTHING = -1
 DEBUGGING = -2
@@ -44,10 +47,10 @@ def list_offsets(
 ) -> Outcome[ListOffsetsResponse]:
     wanted = (each.timestamp for topic in request.topics for each in topic.partitions)
     if not any(map(_is_searched, wanted)):
-        return _answer(broker, request, {})
+        return _answer(broker, request, call.version, {})
     return Resume(
-        lambda: broker.in_steps(_search(broker, request)),
-        lambda found: _answer(broker, request, found),
+        lambda: broker.in_steps(_search(broker, request, call.version)),
+        lambda found: _answer(broker, request, call.version, found),
     )
 
 
@@ -55,7 +58,7 @@ def _is_searched(timestamp: int) -> bool:
     return timestamp >= 0 or timestamp == MAX_TIMESTAMP
 
 
-def _search(broker: Broker, request: ListOffsetsRequest) -> Steps[Found]:
+def _search(broker: Broker, request: ListOffsetsRequest, version: int) -> Steps[Found]:
     """One after the other, each once; a request may name a partition many times."""
     found: Found = {}
     for topic in request.topics:
@@ -64,7 +67,7 @@ def _search(broker: Broker, request: ListOffsetsRequest) -> Steps[Found]:
             if not _is_searched(timestamp):
                 continue
             try:
-                leader = _leader(broker, topic.name, wanted)
+                leader = _leader(broker, topic.name, wanted, version)
             except Refused:
                 continue  # the answer says so
             if (leader, timestamp) not in found:
@@ -94,45 +97,51 @@ def _steps(
     return leader.log.offset_for_timestamp(timestamp, end)
 
 
-def _answer(broker: Broker, request: ListOffsetsRequest, found: Found) -> ListOffsetsResponse:
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                topic.name,
-                [_tell(broker, topic.name, each, request, found) for each in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+def _answer(
+    broker: Broker, request: ListOffsetsRequest, version: int, found: Found
+) -> ListOffsetsResponse:
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        told = ListOffsetsTopicResponse(topic.name)
+        for wanted in topic.partitions:
+            answer = ListOffsetsPartitionResponse(wanted.partition_index)
+            try:
+                leader = _leader(broker, topic.name, wanted, version)
+                _tell(answer, leader, wanted.timestamp, request, found)
+            except Refused as refused:
+                answer.error_code = refused.code
+            told.partitions.append(answer)
+        response.topics.append(told)
+    return response
 
 
 def _tell(
-    broker: Broker,
-    topic: str,
-    wanted: ListOffsetsPartition,
+    answer: ListOffsetsPartitionResponse,
+    leader: Leader,
+    timestamp: int,
     request: ListOffsetsRequest,
     found: Found,
-) -> ListOffsetsPartitionResponse:
-    answer = ListOffsetsPartitionResponse(wanted.partition_index)
-    try:
-        leader = _leader(broker, topic, wanted)
-        if _is_searched(wanted.timestamp):
-            record = found.get((leader, wanted.timestamp))
-            if isinstance(record, Refused):
-                raise record
-            if record is not None:
-                answer.timestamp, answer.offset = record.timestamp, record.offset
-        else:
-            answer.offset = _boundary(leader, wanted.timestamp, request)
-        if answer.offset >= 0:
-            leader.log.open()
-            answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
-    except Refused as refused:
-        answer.error_code = refused.code
-    return answer
+) -> None:
+    if _is_searched(timestamp):
+        record = found.get((leader, timestamp))
+        if isinstance(record, Refused):
+            raise record
+        if record is not None:
+            answer.timestamp, answer.offset = record.timestamp, record.offset
+    else:
+        answer.offset = _boundary(leader, timestamp, request)
+    if answer.offset >= 0:
+        leader.log.open()
+        answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
 
 
-def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition) -> Leader:
+def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition, version: int) -> Leader:
+    """Whom to ask, if what is asked can be."""
+    question = wanted.timestamp
+    if question < 0 and version < ASKED_SINCE.get(question, version + 1):
+        raise Refused(
+            ErrorCode.UNSUPPORTED_VERSION, f"{question} is not known to version {version}"
+        )
     leader = broker.leader(topic, wanted.partition_index)
     leader.check_epoch(wanted.current_leader_epoch)
     return leader
@@ -152,6 +161,4 @@ def _boundary(leader: Leader, question: int, request: ListOffsetsRequest) -> int
         return _end(leader, request)
     if question in (EARLIEST, EARLIEST_LOCAL):
         return leader.log.start_offset
-    if question == LATEST_TIERED:
-        return NOTHING
-    raise Refused(ErrorCode.INVALID_REQUEST, f"{question} asks for nothing known")
+    return NOTHING  # LATEST_TIERED

@@ -8,11 +8,16 @@ back without planning anew. The answer waits until everyone has joined.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from typing import Any
+
+from msgspec import structs
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.member_ids import check_ids
-from penstock.api.outcome import Outcome
+from penstock.api.outcome import Later, Outcome
+from penstock.api.slices import SLICE_ELEMENTS, Writing, in_slices
 from penstock.coordination.group.classic.joining import Joiner, join
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import classic_members
@@ -20,6 +25,7 @@ from penstock.coordination.group.groups import Group
 from penstock.coordination.group.members import check_length
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.wire.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
 
 ID_FIRST_SINCE = 4
@@ -46,7 +52,33 @@ def join_group(broker: Broker, request: JoinGroupRequest, call: Call) -> Outcome
             return join(turn, group, group.body, request, joiner)
         return classic_members.join(turn, group, group.body, request, joiner)
 
-    return shard.decide(request.group_id, decide)
+    return _in_slices(broker, call.version, shard.decide(request.group_id, decide))
+
+
+def _in_slices(
+    broker: Broker, version: int, outcome: Outcome[JoinGroupResponse]
+) -> Outcome[JoinGroupResponse]:
+    """A leader is told of everyone: of thousands, a slice at a time."""
+    if not isinstance(outcome, Later):
+        return outcome
+    look = outcome.answer
+
+    def sliced(time_is_up: bool) -> Any:
+        answer = look(time_is_up)
+        if not isinstance(answer, JoinGroupResponse) or len(answer.members) <= SLICE_ELEMENTS:
+            return answer
+        return in_slices(broker, _written(answer, version), lambda done: done)
+
+    return replace(outcome, answer=sliced)
+
+
+def _written(answer: JoinGroupResponse, version: int) -> Steps[Any]:
+    """However much that is: a leader that is told nothing would keep all from going on."""
+    members = Writing(version)
+    for member in answer.members:
+        if members.add(member):
+            yield None
+    return structs.replace(answer, members=members)
 
 
 def _check(broker: Broker, request: JoinGroupRequest) -> None:

@@ -1,9 +1,9 @@
 """DescribeConfigs: the settings of topics, brokers and groups, and where each value comes from.
 
 Version 1 brought the sources and the synonyms, 3 types and documentation. A broker is asked for its
-own settings, by its number; an empty name asks for what was changed for all brokers together. A
-group need not be there to be asked about. What is asked for twice is answered once, with all that
-was asked about it.
+own settings, by its number; of another one it knows what was changed while that ran. An empty name
+asks for what was changed for all brokers together. A group need not be there to be asked about.
+What is asked for twice is answered once, with all that was asked about it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.api.described_configs import (
     describe_all_brokers,
     describe_broker,
     describe_group,
+    describe_other_broker,
     describe_topic,
 )
 from penstock.api.outcome import Outcome
@@ -82,14 +83,20 @@ def _describe(broker: Broker, kind: int, name: str) -> Iterable[Described]:
     match kind:
         case ResourceType.TOPIC:
             return describe_topic(broker, existing_topic(broker.image, name).record)
-        case ResourceType.BROKER if broker_named(broker, name) is None:
-            return describe_all_brokers(broker)
         case ResourceType.BROKER:
-            return describe_broker(broker)
+            return _describe_broker(broker, broker_named(broker, name))
         case ResourceType.GROUP:
             group_settings.check_name(name)
             return describe_group(broker, name)
     raise without_settings(kind)
+
+
+def _describe_broker(broker: Broker, node_id: int | None) -> Iterable[Described]:
+    if node_id is None:
+        return describe_all_brokers(broker)
+    if node_id != broker.node_id:
+        return describe_other_broker(broker, node_id)
+    return describe_broker(broker)
 
 
 def _entry(each: Described, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

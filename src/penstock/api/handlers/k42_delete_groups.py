@@ -1,24 +1,24 @@
 """DeleteGroups: groups without members, and their offsets, go for good.
 
-Everything else goes on meanwhile: a group that has many offsets loses them in several turns, and
-ends in the last one. Should the broker stop in between, a group with fewer offsets is left.
+Whether a group may go is decided once, and from then on nobody can join it. Everything else goes on
+meanwhile: a group that has many offsets loses them in several turns, and ends with the last one,
+whether its client waits for that or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
-from penstock.api.replies import Rest, once_committed
+from penstock.api.replies import Rest, not_here_any_more, once_committed
 from penstock.api.shard import Shard
 from penstock.api.slices import Writing, in_slices
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.offsets import every, forget
+from penstock.coordination.group.offsets import OFFSETS_A_TURN
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
@@ -28,8 +28,6 @@ from penstock.wire.messages.k42_delete_groups import (
     DeleteGroupsResponse,
 )
 
-OFFSETS_A_TURN = 1000
-"""A few milliseconds."""
 TURN_COST = 40
 """What a turn takes by itself, in offsets that could be forgotten meanwhile."""
 
@@ -46,7 +44,7 @@ def delete_groups(
 
 
 class _Deletion:
-    """Of all groups of one request. After each pause they are looked for anew."""
+    """Of all groups of one request."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -68,42 +66,30 @@ class _Deletion:
 
     def _delete(self, name: str) -> Steps[ErrorCode]:
         try:
-            turns = self._count(name) // OFFSETS_A_TURN
-            for _ in range(turns):
-                yield from self._take_turn(name, _forget_some)
-            is_found = yield from self._take_turn(name, protocols.delete)
+            shard = self._broker.groups.shard(name)
+            self._ends[shard] = shard.end
+            group = shard.groups.get(name)
+            if group is None:
+                return ErrorCode.GROUP_ID_NOT_FOUND
+            yield from self._take_turn(shard, group, protocols.delete)
+            while group.is_ending and shard.groups.get(name) is group:
+                yield from self._take_turn(shard, group, protocols.end_on)
         except Refused as refused:
             return refused.code
-        return ErrorCode.NONE if is_found or turns else ErrorCode.GROUP_ID_NOT_FOUND
+        return ErrorCode.NONE
 
-    def _count(self, name: str) -> int:
-        group = self._broker.groups.shard(name).groups.get(name)
-        return _offsets_count(group) if group else 0
-
-    def _take_turn(self, name: str, decide: Callable[[Turn, Group], None]) -> Steps[bool]:
-        """False if there is no such group, or no more."""
-        shard = self._broker.groups.shard(name)
-        group = shard.groups.get(name)
-        if group is not None:
-            before = _offsets_count(group)
-            shard.look_after(group, decide)
-            self._cost += TURN_COST + before - _offsets_count(group)
+    def _take_turn(
+        self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]
+    ) -> Steps[None]:
+        if shard.is_over or not shard.is_true:
+            raise not_here_any_more()
+        before = shard.end
+        shard.look_after(group, decide)
         self._ends[shard] = shard.end
+        self._cost += TURN_COST + shard.end - before
         if self._cost >= OFFSETS_A_TURN:
             self._cost = 0
             yield None
-        return group is not None
-
-
-def _forget_some(turn: Turn, group: Group) -> None:
-    if not group.is_empty:
-        raise Refused(ErrorCode.NON_EMPTY_GROUP, f"group {group.name} has members")
-    for topic, partition, _ in islice(every(group), OFFSETS_A_TURN):
-        forget(turn, group.name, topic, partition)
-
-
-def _offsets_count(group: Group) -> int:
-    return sum(map(len, group.offsets.values()))
 
 
 def delete_groups_failed(

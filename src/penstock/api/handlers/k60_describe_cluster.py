@@ -1,7 +1,8 @@
 """DescribeCluster: the cluster's id and its brokers.
 
 Version 1 brought endpoint types (KIP-919): every endpoint of ours is a broker's. Version 2 asks for
-fenced brokers too; a broker that is not alive has no registration, so there are none to list.
+fenced brokers too (KIP-1073): those that belong to the cluster and are not alive. Nobody knows
+where they will be next, so they have no address.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata.image import Image
 from penstock.wire.messages.k60_describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -29,14 +31,28 @@ def describe_cluster(
         raise Refused(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"{request.endpoint_type} is no type of endpoint"
         )
-    members = sorted(broker.image.brokers.items())
+    brokers = _alive(broker.image)
+    if request.include_fenced_brokers:
+        brokers |= _down(broker.image)
     return DescribeClusterResponse(
         cluster_id=broker.image.cluster_id,
         controller_id=broker.controller_id,
-        brokers=[
-            DescribeClusterBroker(
-                node_id, member.record.host, member.record.port, member.record.rack or None
-            )
-            for node_id, member in members
-        ],
+        brokers=[brokers[node_id] for node_id in sorted(brokers)],
     )
+
+
+def _alive(image: Image) -> dict[int, DescribeClusterBroker]:
+    return {
+        node_id: DescribeClusterBroker(
+            node_id, member.record.host, member.record.port, member.record.rack or None
+        )
+        for node_id, member in image.brokers.items()
+    }
+
+
+def _down(image: Image) -> dict[int, DescribeClusterBroker]:
+    return {
+        node_id: DescribeClusterBroker(node_id, host="", port=-1, is_fenced=True)
+        for node_id, member in image.members.items()
+        if node_id not in image.brokers and not member.record.is_gone
+    }

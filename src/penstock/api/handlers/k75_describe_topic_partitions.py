@@ -1,7 +1,8 @@
 """DescribeTopicPartitions: topics in the order of their names, a bounded piece at a time (KIP-966).
 
 An empty list asks for all topics. Where there is more than fits, the answer ends with a cursor, and
-the same request with that cursor goes on from there. A single topic may take several answers.
+the same request with that cursor goes on from there. A single topic may take several answers. Names
+that no topic has take no room: there are never more of them than in the request.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def describe_topic_partitions(
         first = start.partition_index if name == start.topic_name else 0
         answer = _describe(image, name, first, room)
         response.topics.append(answer)
-        room -= max(1, len(answer.partitions))  # unknown topics take room as well
+        room -= len(answer.partitions)
         after = first + len(answer.partitions)
         topic = image.topic(name)
         if topic is not None and after < len(topic.partitions):
@@ -109,7 +110,7 @@ def _held_partition(
         leader_epoch=record.leader_epoch,
         replica_nodes=list(record.replicas),
         isr_nodes=list(record.isr),
-        eligible_leader_replicas=[],
+        eligible_leader_replicas=list(record.eligible),
         last_known_elr=[],
         offline_replicas=[node for node in record.replicas if node not in image.brokers],
     )

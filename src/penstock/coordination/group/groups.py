@@ -48,6 +48,11 @@ class Group:
         return not self.body.members
 
     @property
+    def is_ending(self) -> bool:
+        """It is being deleted: nobody can join it any more, nor see what is left of it."""
+        return isinstance(self.body, Classic) and self.body.is_ending
+
+    @property
     def is_forgotten(self) -> bool:
         """Nothing that is stored, nor anyone who is about to join, is left of it."""
         return not self.offsets and self.body.is_blank
@@ -56,6 +61,8 @@ class Group:
 class Groups:
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
+        self.unread: dict[str, str] = {}
+        """By group, what of it could not be read. It is not known then what the group is."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -79,8 +86,17 @@ class Groups:
         """Names of topics and the like come again and again: one copy will do."""
         return sys.intern(text)
 
+    def leave_out(self, key: StoredKey, problem: str) -> None:
+        self.unread[name_in(key)] = problem
+
     def apply(self, event: Event) -> None:
         APPLY[type(event.key)](self, event.key, event.value)
+
+
+def name_in(key: Any) -> str:
+    """Of the group that a record is about. Records of the two protocols call it differently."""
+    name: str = key.group_id if hasattr(key, "group_id") else key.group
+    return name
 
 
 APPLY: dict[type[StoredKey], Apply] = {

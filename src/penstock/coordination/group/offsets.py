@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Turn
+from penstock.log.steps import Steps
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.wire.primitives import NULL_UUID
@@ -22,8 +24,10 @@ MINUTE_MS = 60_000
 NEVER_MS = -1
 WITH_EXPIRY, WITH_TOPIC_ID = 1, 4
 """Versions of what is written: no one of them can say both."""
+OFFSETS_A_TURN = 1000
+"""Of a group that is deleted: a few milliseconds."""
 STRAYS_A_TURN = 50
-"""Forgotten at once. Many groups are looked at one after the other, and each may have thousands."""
+"""Of deleted topics. Many groups are looked at one after the other, and each may have thousands."""
 TOPIC_IDS_SHARED = 10_000
 
 
@@ -55,6 +59,16 @@ def forget(turn: Turn, group: str, topic: str, partition: int) -> None:
     turn.write(OffsetCommitKey(group, topic, partition), None)
 
 
+def are_many(group: Group) -> bool:
+    """More than should go in one turn."""
+    return sum(map(len, group.offsets.values())) > OFFSETS_A_TURN
+
+
+def forget_some(turn: Turn, group: Group) -> None:
+    for topic, partition, _ in islice(every(group), OFFSETS_A_TURN):
+        forget(turn, group.name, topic, partition)
+
+
 def forget_topic(turn: Turn, group: Group, topic: str) -> None:
     for partition in group.offsets.get(topic, ()):
         forget(turn, group.name, topic, partition)
@@ -68,28 +82,42 @@ def forget_unmarked(turn: Turn, group: Group, topic: str, until_ms: int) -> None
 
 
 def is_of(topic: Topic | None, committed: Committed) -> bool:
-    """Whether it was committed in this topic, and not in a deleted one of the same name."""
-    return topic is not None and committed.topic_id in (topic.id, NULL_UUID)
+    """Whether it was committed in this topic, and not in a deleted one of the same name. Where it
+    does not say which, the time tells."""
+    if topic is None:
+        return False
+    if committed.topic_id == NULL_UUID:
+        return committed.commit_ms >= topic.record.created_ms
+    return committed.topic_id == topic.id
 
 
-def strays(image: Image, group: Group) -> Iterator[tuple[str, int]]:
-    """Topics and partitions of offsets whose topic is no more, whatever has its name now."""
-    for name, partitions in group.offsets.items():
+def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Partitions with offsets whose topic is no more, whatever has its name now."""
+    for name in topics:
         topic = image.topic(name)
-        for partition, committed in partitions.items():
+        for partition, committed in group.offsets[name].items():
             if not is_of(topic, committed):
                 yield name, partition
 
 
+def look_for_strays(image: Image, group: Group, pace: Pace) -> Steps[bool]:
+    """Whether there are any, in all of its topics."""
+    for name in list(group.offsets):
+        if next(strays(image, group, (name,)), None) is not None:
+            return True
+        if pace.is_spent(1 + len(group.offsets[name])):
+            yield None
+    return False
+
+
 def note_strays(turn: Turn, group: Group) -> None:
-    """If there are any, the group is looked at for that at once."""
-    if next(strays(turn.image, group), None) is not None:
-        group.has_strays = True
-        turn.wake_at(turn.time_ms)
+    """There are some: the group is looked at for that at once."""
+    group.has_strays = True
+    turn.wake_at(turn.time_ms)
 
 
 def forget_strays(turn: Turn, group: Group) -> None:
-    found = list(islice(strays(turn.image, group), STRAYS_A_TURN))
+    found = list(islice(strays(turn.image, group, group.offsets), STRAYS_A_TURN))
     for topic, partition in found:
         forget(turn, group.name, topic, partition)
     group.has_strays = len(found) == STRAYS_A_TURN

@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from penstock.coordination.group import offsets
 from penstock.coordination.group.classic import leaving as classic
 from penstock.coordination.group.classic import stored as classic_stored
 from penstock.coordination.group.classic.plans import fits_topics
 from penstock.coordination.group.classic.state import Classic
-from penstock.coordination.group.classic.subscriptions import (
-    CONSUMER,
-    classic_subscribes_to,
-    may_subscribe_to,
-)
+from penstock.coordination.group.classic.subscriptions import CONSUMER
 from penstock.coordination.group.consumer import commits as consumer_commits
 from penstock.coordination.group.consumer import expiry as consumer
 from penstock.coordination.group.consumer import stored as consumer_stored
 from penstock.coordination.group.consumer import topics as consumer_topics
 from penstock.coordination.group.consumer.describing import state_name as consumer_state_name
 from penstock.coordination.group.groups import Group
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
+from penstock.metadata.image import Image
+from penstock.wire.stored.group_metadata import GroupMetadataKey
 
 DEAD = "Dead"
 
 
-def begin(turn: Turn, group: Group) -> None:
-    """A coordinator has been loaded: members are given the time of a session to find it.
+class Found(NamedTuple):
+    """What has come of a group while there was no coordinator: nobody was told of topics that were
+    deleted or have grown."""
 
-    While there was none, nobody was told of topics that were deleted or have grown.
-    """
-    offsets.note_strays(turn, group)
+    has_strays: bool = False
+    fits_topics: bool = True
+
+
+def look_at(image: Image, group: Group, pace: Pace) -> Steps[Found]:
+    """Ahead of `begin`, as it takes long where there are many offsets or long subscriptions."""
+    has_strays = yield from offsets.look_for_strays(image, group, pace)
+    if not isinstance(group.body, Classic):
+        return Found(has_strays)
+    fits = yield from fits_topics(image, group.body, pace)
+    return Found(has_strays, fits)
+
+
+def begin(turn: Turn, group: Group, found: Found) -> None:
+    """A coordinator has been loaded: members are given the time of a session to find it."""
+    if group.is_ending:
+        turn.wake_at(turn.time_ms)
+        return
+    if found.has_strays:
+        offsets.note_strays(turn, group)
     if isinstance(group.body, Classic):
         classic.begin_sessions(turn, group.body)
-        if group.body.leader is None or not fits_topics(turn.image, group.body):
+        if group.body.leader is None or not found.fits_topics:
             classic.rebalance(turn, group, group.body)
         return
     if group.is_empty:  # since when is not written
@@ -44,6 +63,9 @@ def begin(turn: Turn, group: Group) -> None:
 
 def expire(turn: Turn, group: Group) -> None:
     """What is due by now: sessions, rounds, revocations, offsets of deleted topics."""
+    if group.is_ending:
+        end_on(turn, group)
+        return
     if group.has_strays:
         offsets.forget_strays(turn, group)
     if isinstance(group.body, Classic):
@@ -62,8 +84,29 @@ def forget_old(turn: Turn, group: Group) -> None:
 
 
 def delete(turn: Turn, group: Group) -> None:
+    """Decide that it goes, if nobody is in it. One that has many offsets ends by and by, with turns
+    of its own (`end_on`), and whatever happens: should the broker stop, when it is loaded again."""
     if not group.is_empty:
         raise _non_empty(group)
+    if not offsets.are_many(group):
+        _forget_all(turn, group)
+        return
+    if not isinstance(group.body, Classic):
+        consumer_stored.write_end(turn, group)
+    classic_stored.write_ending(turn, group.name)
+    turn.wake_at(turn.time_ms)
+
+
+def end_on(turn: Turn, group: Group) -> None:
+    """Some more of a group that is being deleted goes, and in the end all of it."""
+    if offsets.are_many(group):
+        offsets.forget_some(turn, group)
+        turn.wake_at(turn.time_ms)
+    else:
+        _forget_all(turn, group)
+
+
+def _forget_all(turn: Turn, group: Group) -> None:
     for topic in group.offsets:
         offsets.forget_topic(turn, group, topic)
     write_end(turn, group)
@@ -86,17 +129,30 @@ def write_end(turn: Turn, group: Group) -> None:
 
 def topics_deleted(turn: Turn, group: Group, deleted: Mapping[str, int]) -> None:
     """When each was: by now there may be another topic of the same name, and offsets in that."""
-    for topic, until_ms in deleted.items():
-        offsets.forget_unmarked(turn, group, topic, until_ms)
-    offsets.note_strays(turn, group)
+    topics = group.offsets.keys() & deleted.keys()
+    for topic in topics:
+        offsets.forget_unmarked(turn, group, topic, deleted[topic])
+    if next(offsets.strays(turn.image, group, topics), None) is not None:
+        offsets.note_strays(turn, group)
 
 
 def topics_changed(turn: Turn, group: Group, topics: Collection[str]) -> None:
-    """Their partitions are others now, or they are new, or gone: members share the work anew."""
+    """Their partitions are others now, or they are new, or gone: members share the work anew.
+
+    Those of a classic group are known to read them; a group of KIP-848 looks for itself.
+    """
     if not isinstance(group.body, Classic):
         consumer_topics.topics_changed(turn, group, topics)
-    elif classic_subscribes_to(group.body, topics):
+    elif topics:
         classic.rebalance(turn, group, group.body)
+
+
+def has_left_traces(turn: Turn) -> bool:
+    """Whether memory is not as it was before: classic groups change as it is decided, those of
+    KIP-848 when it is applied."""
+    return bool(turn.answers) or any(
+        isinstance(event.key, GroupMetadataKey) and event.value is not None for event in turn.events
+    )
 
 
 def check_may_commit(
@@ -117,12 +173,6 @@ def check_may_forget(group: Group) -> None:
     """Refuse to delete offsets under members of whom it cannot be known what they read."""
     if not group.is_empty and protocol_type(group) != CONSUMER:
         raise _non_empty(group)
-
-
-def subscribes_to(group: Group, topic: str) -> bool:
-    if isinstance(group.body, Classic):
-        return may_subscribe_to(group.body, topic)
-    return consumer_commits.subscribes_to(group.body, topic)
 
 
 def state_name(group: Group) -> str:

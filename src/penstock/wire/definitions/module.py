@@ -15,8 +15,9 @@ from penstock.wire.definitions.layout import (
     is_shared_default,
     python_type,
 )
-from penstock.wire.definitions.notation import Schema, Struct
+from penstock.wire.definitions.notation import Api, Schema, Struct
 from penstock.wire.definitions.reading import Reading
+from penstock.wire.definitions.shape import shape
 from penstock.wire.definitions.writing import Writing
 
 STANDARD = {
@@ -71,7 +72,8 @@ def imports(text: str, bases: list[str]) -> Lines:
         *indented(f"{name}," for name in sorted(used)),
         ")",
     ]
-    based = f"from {BASES[bases[0]]} import {', '.join(bases)}"
+    shapes = ["Shape"] if "ClassVar[Shape]" in code else []
+    based = f"from {BASES[bases[0]]} import {', '.join([*bases, *shapes])}"
     return [
         *needed(STANDARD),
         "",
@@ -90,6 +92,8 @@ def declared(section: Section, struct: Struct, formats: Formats) -> Lines:
     message = struct in schema.messages
     base = section.base if message else "Struct, frozen=True" if frozen else "Struct"
     lines = ["", "", f"class {struct.name}({base}):", *indented(section.facts if message else [])]
+    if isinstance(schema, Api) and struct is schema.request:
+        lines += indented(shape(struct))
     for field in struct.fields:
         value = default(field)
         if value == f"{field.kind}()":

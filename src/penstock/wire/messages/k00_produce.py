@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -359,6 +359,11 @@ class ProduceRequest(Message):
     MIN_VERSION: ClassVar[int] = 3
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_SINCE: ClassVar[int] = 9
+    SHAPE: ClassVar[Shape] = (
+        (3, 13, "string"),
+        (3, 13, 6),
+        (3, 13, ("list", ((3, 12, "string"), (13, 13, 16), (3, 13, ("list", ((3, 13, 4), (3, 13, "bytes"),))),))),
+    )
     transactional_id: str | None = None
     acks: int = 0
     timeout_ms: int = 0

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -554,6 +554,14 @@ class FetchRequest(Message):
     MIN_VERSION: ClassVar[int] = 4
     MAX_VERSION: ClassVar[int] = 18
     FLEXIBLE_SINCE: ClassVar[int] = 12
+    SHAPE: ClassVar[Shape] = (
+        (4, 14, 4),
+        (4, 18, 13),
+        (7, 18, 8),
+        (4, 18, ("list", ((4, 12, "string"), (13, 18, 16), (4, 18, ("list", ((4, 18, 4), (9, 18, 4), (4, 18, 8), (12, 18, 4), (5, 18, 8), (4, 18, 4),))),))),
+        (7, 18, ("list", ((7, 12, "string"), (13, 18, 16), (7, 18, ("list", 4)),))),
+        (11, 18, "string"),
+    )
     cluster_id: str | None = None
     replica_id: int = -1
     replica_state: ReplicaState = _REPLICA_STATE

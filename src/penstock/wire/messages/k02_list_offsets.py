@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -194,6 +194,12 @@ class ListOffsetsRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_SINCE: ClassVar[int] = 6
+    SHAPE: ClassVar[Shape] = (
+        (1, 11, 4),
+        (2, 11, 1),
+        (1, 11, ("list", ((1, 11, "string"), (1, 11, ("list", ((1, 11, 4), (4, 11, 4), (1, 11, 8),))),))),
+        (10, 11, 4),
+    )
     replica_id: int = 0
     isolation_level: int = 0
     topics: list[ListOffsetsTopic] = []

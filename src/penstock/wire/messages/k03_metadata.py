@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -288,6 +288,12 @@ class MetadataRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_SINCE: ClassVar[int] = 9
+    SHAPE: ClassVar[Shape] = (
+        (0, 13, ("list", ((10, 13, 16), (0, 13, "string"),))),
+        (4, 13, 1),
+        (8, 10, 1),
+        (8, 13, 1),
+    )
     topics: list[MetadataRequestTopic] | None = []
     allow_auto_topic_creation: bool = True
     include_cluster_authorized_operations: bool = False

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -214,6 +214,14 @@ class OffsetCommitRequest(Message):
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_SINCE: ClassVar[int] = 8
+    SHAPE: ClassVar[Shape] = (
+        (2, 10, "string"),
+        (2, 10, 4),
+        (2, 10, "string"),
+        (7, 10, "string"),
+        (2, 4, 8),
+        (2, 10, ("list", ((2, 9, "string"), (10, 10, 16), (2, 10, ("list", ((2, 10, 12), (6, 10, 4), (2, 10, "string"),))),))),
+    )
     group_id: str = ""
     generation_id_or_member_epoch: int = -1
     member_id: str = ""

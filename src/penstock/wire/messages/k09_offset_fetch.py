@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -394,6 +394,12 @@ class OffsetFetchRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_SINCE: ClassVar[int] = 6
+    SHAPE: ClassVar[Shape] = (
+        (1, 7, "string"),
+        (1, 7, ("list", ((1, 7, "string"), (1, 7, ("list", 4)),))),
+        (8, 10, ("list", ((8, 10, "string"), (9, 10, "string"), (9, 10, 4), (8, 10, ("list", ((8, 9, "string"), (10, 10, 16), (8, 10, ("list", 4)),))),))),
+        (7, 10, 1),
+    )
     group_id: str = ""
     topics: list[OffsetFetchRequestTopic] | None = []
     groups: list[OffsetFetchRequestGroup] = []

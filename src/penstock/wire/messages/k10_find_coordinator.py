@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -67,6 +67,11 @@ class FindCoordinatorRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 3
+    SHAPE: ClassVar[Shape] = (
+        (0, 3, "string"),
+        (1, 6, 1),
+        (4, 6, ("list", "string")),
+    )
     key: str = ""
     key_type: int = 0
     coordinator_keys: list[str] = []

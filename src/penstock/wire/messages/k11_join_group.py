@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -123,6 +123,16 @@ class JoinGroupRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 9
     FLEXIBLE_SINCE: ClassVar[int] = 6
+    SHAPE: ClassVar[Shape] = (
+        (0, 9, "string"),
+        (0, 9, 4),
+        (1, 9, 4),
+        (0, 9, "string"),
+        (5, 9, "string"),
+        (0, 9, "string"),
+        (0, 9, ("list", ((0, 9, "string"), (0, 9, "bytes"),))),
+        (8, 9, "string"),
+    )
     group_id: str = ""
     session_timeout_ms: int = 0
     rebalance_timeout_ms: int = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -30,6 +30,12 @@ class HeartbeatRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
+    SHAPE: ClassVar[Shape] = (
+        (0, 4, "string"),
+        (0, 4, 4),
+        (0, 4, "string"),
+        (3, 4, "string"),
+    )
     group_id: str = ""
     generation_id: int = 0
     member_id: str = ""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -115,6 +115,11 @@ class LeaveGroupRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 4
+    SHAPE: ClassVar[Shape] = (
+        (0, 5, "string"),
+        (0, 2, "string"),
+        (3, 5, ("list", ((3, 5, "string"), (3, 5, "string"), (5, 5, "string"),))),
+    )
     group_id: str = ""
     member_id: str = ""
     members: list[MemberIdentity] = []

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -74,6 +74,15 @@ class SyncGroupRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 4
+    SHAPE: ClassVar[Shape] = (
+        (0, 5, "string"),
+        (0, 5, 4),
+        (0, 5, "string"),
+        (3, 5, "string"),
+        (5, 5, "string"),
+        (5, 5, "string"),
+        (0, 5, ("list", ((0, 5, "string"), (0, 5, "bytes"),))),
+    )
     group_id: str = ""
     generation_id: int = 0
     member_id: str = ""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -217,6 +217,10 @@ class DescribeGroupsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 5
+    SHAPE: ClassVar[Shape] = (
+        (0, 6, ("list", "string")),
+        (3, 6, 1),
+    )
     groups: list[str] = []
     include_authorized_operations: bool = False
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -77,6 +77,10 @@ class ListGroupsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 3
+    SHAPE: ClassVar[Shape] = (
+        (4, 5, ("list", "string")),
+        (5, 5, ("list", "string")),
+    )
     states_filter: list[str] = []
     types_filter: list[str] = []
 

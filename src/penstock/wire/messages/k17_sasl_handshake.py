@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_count,
@@ -22,6 +22,9 @@ class SaslHandshakeRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 32767
+    SHAPE: ClassVar[Shape] = (
+        (0, 1, "string"),
+    )
     mechanism: str = ""
 
     @staticmethod

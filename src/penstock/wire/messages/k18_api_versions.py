@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     check_tag,
@@ -102,6 +102,10 @@ class ApiVersionsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 3
+    SHAPE: ClassVar[Shape] = (
+        (3, 4, "string"),
+        (3, 4, "string"),
+    )
     client_software_name: str = ""
     client_software_version: str = ""
 

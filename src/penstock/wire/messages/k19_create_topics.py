@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -308,6 +308,10 @@ class CreateTopicsRequest(Message):
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_SINCE: ClassVar[int] = 5
+    SHAPE: ClassVar[Shape] = (
+        (2, 7, ("list", ((2, 7, "string"), (2, 7, 6), (2, 7, ("list", ((2, 7, 4), (2, 7, ("list", 4)),))), (2, 7, ("list", ((2, 7, "string"), (2, 7, "string"),))),))),
+        (2, 7, 5),
+    )
     topics: list[CreatableTopic] = []
     timeout_ms: int = 60000
     validate_only: bool = False

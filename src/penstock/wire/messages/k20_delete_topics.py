@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -107,6 +107,11 @@ class DeleteTopicsRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 4
+    SHAPE: ClassVar[Shape] = (
+        (6, 6, ("list", ((6, 6, "string"), (6, 6, 16),))),
+        (1, 5, ("list", "string")),
+        (1, 6, 4),
+    )
     topics: list[DeleteTopicState] = []
     topic_names: list[str] = []
     timeout_ms: int = 0

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -162,6 +162,10 @@ class DeleteRecordsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (0, 2, ("list", ((0, 2, "string"), (0, 2, ("list", ((0, 2, 12),))),))),
+        (0, 2, 4),
+    )
     topics: list[DeleteRecordsTopic] = []
     timeout_ms: int = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -28,6 +28,12 @@ class InitProducerIdRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (0, 6, "string"),
+        (0, 6, 4),
+        (3, 6, 10),
+        (6, 6, 2),
+    )
     transactional_id: str | None = ""
     transaction_timeout_ms: int = 0
     producer_id: int = -1

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -164,6 +164,10 @@ class OffsetForLeaderEpochRequest(Message):
     MIN_VERSION: ClassVar[int] = 2
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
+    SHAPE: ClassVar[Shape] = (
+        (3, 4, 4),
+        (2, 4, ("list", ((2, 4, "string"), (2, 4, ("list", ((2, 4, 12),))),))),
+    )
     replica_id: int = -2
     topics: list[OffsetForLeaderTopic] = []
 

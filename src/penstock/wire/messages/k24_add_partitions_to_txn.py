@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -208,6 +208,12 @@ class AddPartitionsToTxnRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 3
+    SHAPE: ClassVar[Shape] = (
+        (4, 5, ("list", ((4, 5, "string"), (4, 5, 11), (4, 5, ("list", ((0, 5, "string"), (0, 5, ("list", 4)),))),))),
+        (0, 3, "string"),
+        (0, 3, 10),
+        (0, 3, ("list", ((0, 5, "string"), (0, 5, ("list", 4)),))),
+    )
     transactions: list[AddPartitionsToTxnTransaction] = []
     v3_and_below_transactional_id: str = ""
     v3_and_below_producer_id: int = 0

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -193,6 +193,15 @@ class TxnOffsetCommitRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 3
+    SHAPE: ClassVar[Shape] = (
+        (0, 5, "string"),
+        (0, 5, "string"),
+        (0, 5, 10),
+        (3, 5, 4),
+        (3, 5, "string"),
+        (3, 5, "string"),
+        (0, 5, ("list", ((0, 5, "string"), (0, 5, ("list", ((0, 5, 12), (2, 5, 4), (0, 5, "string"),))),))),
+    )
     transactional_id: str = ""
     group_id: str = ""
     producer_id: int = 0

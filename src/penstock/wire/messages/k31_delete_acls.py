@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -232,6 +232,9 @@ class DeleteAclsRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (1, 3, ("list", ((1, 3, 1), (1, 3, "string"), (1, 3, 1), (1, 3, "string"), (1, 3, "string"), (1, 3, 2),))),
+    )
     filters: list[DeleteAclsFilter] = []
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -288,6 +288,11 @@ class DescribeConfigsRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
+    SHAPE: ClassVar[Shape] = (
+        (1, 4, ("list", ((1, 4, 1), (1, 4, "string"), (1, 4, ("list", "string")),))),
+        (1, 4, 1),
+        (3, 4, 1),
+    )
     resources: list[DescribeConfigsResource] = []
     include_synonyms: bool = False
     include_documentation: bool = False

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -167,6 +167,10 @@ class AlterConfigsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (0, 2, ("list", ((0, 2, 1), (0, 2, "string"), (0, 2, ("list", ((0, 2, "string"), (0, 2, "string"),))),))),
+        (0, 2, 1),
+    )
     resources: list[AlterConfigsResource] = []
     validate_only: bool = False
 

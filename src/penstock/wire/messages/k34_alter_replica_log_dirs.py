@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -177,6 +177,9 @@ class AlterReplicaLogDirsRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (1, 2, ("list", ((1, 2, "string"), (1, 2, ("list", ((1, 2, "string"), (1, 2, ("list", 4)),))),))),
+    )
     dirs: list[AlterReplicaLogDir] = []
 
     @staticmethod

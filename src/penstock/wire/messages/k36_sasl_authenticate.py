@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_bytes,
@@ -28,6 +28,9 @@ class SaslAuthenticateRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (0, 2, "bytes"),
+    )
     auth_bytes: bytes = b""
 
     @staticmethod

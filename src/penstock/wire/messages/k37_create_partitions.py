@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -155,6 +155,10 @@ class CreatePartitionsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (0, 3, ("list", ((0, 3, "string"), (0, 3, 4), (0, 3, ("list", ((0, 3, ("list", 4)),))),))),
+        (0, 3, 5),
+    )
     topics: list[CreatePartitionsTopic] = []
     timeout_ms: int = 0
     validate_only: bool = False

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -73,6 +73,12 @@ class CreateDelegationTokenRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (3, 3, "string"),
+        (3, 3, "string"),
+        (1, 3, ("list", ((1, 3, "string"), (1, 3, "string"),))),
+        (1, 3, 8),
+    )
     owner_principal_type: str | None = None
     owner_principal_name: str | None = None
     renewers: list[CreatableRenewers] = []

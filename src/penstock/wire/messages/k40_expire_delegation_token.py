@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_bytes,
@@ -24,6 +24,10 @@ class ExpireDelegationTokenRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (1, 2, "bytes"),
+        (1, 2, 8),
+    )
     hmac: bytes = b""
     expiry_time_period_ms: int = 0
 

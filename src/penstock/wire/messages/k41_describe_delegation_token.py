@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_bytes,
@@ -205,6 +205,9 @@ class DescribeDelegationTokenRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (1, 3, ("list", ((1, 3, "string"), (1, 3, "string"),))),
+    )
     owners: list[DescribeDelegationTokenOwner] | None = []
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -151,6 +151,11 @@ class ElectLeadersRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
+    SHAPE: ClassVar[Shape] = (
+        (1, 2, 1),
+        (0, 2, ("list", ((0, 2, "string"), (0, 2, ("list", 4)),))),
+        (0, 2, 4),
+    )
     election_type: int = 0
     topic_partitions: list[TopicPartitions] | None = []
     timeout_ms: int = 60000

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -171,6 +171,10 @@ class IncrementalAlterConfigsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
+    SHAPE: ClassVar[Shape] = (
+        (0, 1, ("list", ((0, 1, 1), (0, 1, "string"), (0, 1, ("list", ((0, 1, "string"), (0, 1, 1), (0, 1, "string"),))),))),
+        (0, 1, 1),
+    )
     resources: list[AlterConfigsResource] = []
     validate_only: bool = False
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -124,6 +124,10 @@ class ListPartitionReassignmentsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, 4),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, ("list", 4)),))),
+    )
     timeout_ms: int = 60000
     topics: list[ListPartitionReassignmentsTopics] | None = None
 

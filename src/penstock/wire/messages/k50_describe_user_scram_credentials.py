@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -108,6 +108,9 @@ class DescribeUserScramCredentialsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, ("list", ((0, 0, "string"),))),
+    )
     users: list[UserName] | None = []
 
     @staticmethod

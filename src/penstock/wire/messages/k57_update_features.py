@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -95,6 +95,11 @@ class UpdateFeaturesRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 2, 4),
+        (0, 2, ("list", ((0, 2, "string"), (0, 2, 2), (0, 0, 1), (1, 2, 1),))),
+        (1, 2, 1),
+    )
     timeout_ms: int = 60000
     feature_updates: list[FeatureUpdateKey] = []
     validate_only: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_nullable_string,
@@ -22,6 +22,9 @@ class UnregisterBrokerRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, 4),
+    )
     broker_id: int = 0
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
@@ -54,6 +54,12 @@ class ListTransactionsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 2, ("list", "string")),
+        (0, 2, ("list", 8)),
+        (1, 2, 8),
+        (2, 2, "string"),
+    )
     state_filters: list[str] = []
     producer_id_filters: list[int] = []
     duration_filter: int = -1

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -87,6 +87,18 @@ class ConsumerGroupHeartbeatRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 1, "string"),
+        (0, 1, "string"),
+        (0, 1, 4),
+        (0, 1, "string"),
+        (0, 1, "string"),
+        (0, 1, 4),
+        (0, 1, ("list", "string")),
+        (1, 1, "string"),
+        (0, 1, "string"),
+        (0, 1, ("list", ((0, 1, 16), (0, 1, ("list", 4)),))),
+    )
     group_id: str = ""
     member_id: str = ""
     member_epoch: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packed
 from typing import ClassVar
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -28,6 +28,9 @@ class GetTelemetrySubscriptionsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, 16),
+    )
     client_instance_id: bytes = NULL_UUID
 
     @staticmethod

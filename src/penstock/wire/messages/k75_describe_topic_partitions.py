@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -188,6 +188,11 @@ class DescribeTopicPartitionsRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, ("list", ((0, 0, "string"),))),
+        (0, 0, 4),
+        (0, 0, ("maybe", ((0, 0, "string"), (0, 0, 4),))),
+    )
     topics: list[TopicRequest] = []
     response_partition_limit: int = 2000
     cursor: Cursor | None = None

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -86,6 +86,13 @@ class ShareGroupHeartbeatRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
+    SHAPE: ClassVar[Shape] = (
+        (1, 1, "string"),
+        (1, 1, "string"),
+        (1, 1, 4),
+        (1, 1, "string"),
+        (1, 1, ("list", "string")),
+    )
     group_id: str = ""
     member_id: str = ""
     member_epoch: int = 0

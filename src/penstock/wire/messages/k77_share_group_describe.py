@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -199,6 +199,10 @@ class ShareGroupDescribeRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
+    SHAPE: ClassVar[Shape] = (
+        (1, 1, ("list", "string")),
+        (1, 1, 1),
+    )
     group_ids: list[str] = []
     include_authorized_operations: bool = False
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -226,6 +226,13 @@ class ShareAcknowledgeRequest(Message):
     MIN_VERSION: ClassVar[int] = 1
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 1
+    SHAPE: ClassVar[Shape] = (
+        (1, 2, "string"),
+        (1, 2, "string"),
+        (1, 2, 4),
+        (2, 2, 1),
+        (1, 2, ("list", ((1, 2, 16), (1, 2, ("list", ((1, 2, 4), (1, 2, ("list", ((1, 2, 16), (1, 2, ("list", 1)),))),))),))),
+    )
     group_id: str | None = None
     member_id: str | None = ""
     share_session_epoch: int = 0

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -56,6 +56,12 @@ class AddRaftVoterRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 1, "string"),
+        (0, 1, 24),
+        (0, 1, ("list", ((0, 1, "string"), (0, 1, "string"), (0, 1, 2),))),
+        (1, 1, 1),
+    )
     cluster_id: str | None = ""
     timeout_ms: int = 0
     voter_id: int = 0

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -181,6 +181,10 @@ class ReadShareGroupStateRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, "string"),
+        (0, 0, ("list", ((0, 0, 16), (0, 0, ("list", ((0, 0, 8),))),))),
+    )
     group_id: str = ""
     topics: list[ReadStateData] = []
 

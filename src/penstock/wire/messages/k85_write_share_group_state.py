@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
@@ -190,6 +190,10 @@ class WriteShareGroupStateRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 1, "string"),
+        (0, 1, ("list", ((0, 1, 16), (0, 1, ("list", ((0, 1, 20), (1, 1, 4), (0, 1, ("list", ((0, 1, 19),))),))),))),
+    )
     group_id: str = ""
     topics: list[WriteStateData] = []
 

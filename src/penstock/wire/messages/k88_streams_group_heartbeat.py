@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -401,6 +401,24 @@ class StreamsGroupHeartbeatRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, "string"),
+        (0, 0, "string"),
+        (0, 0, 8),
+        (0, 0, "string"),
+        (0, 0, "string"),
+        (0, 0, 4),
+        (0, 0, ("maybe", ((0, 0, 4), (0, 0, ("list", ((0, 0, "string"), (0, 0, ("list", "string")), (0, 0, ("list", "string")), (0, 0, ("list", ((0, 0, "string"), (0, 0, 6), (0, 0, ("list", ((0, 0, "string"), (0, 0, "string"),))),))), (0, 0, ("list", "string")), (0, 0, ("list", ((0, 0, "string"), (0, 0, 6), (0, 0, ("list", ((0, 0, "string"), (0, 0, "string"),))),))), (0, 0, ("list", ((0, 0, ("list", 2)), (0, 0, ("list", 2)), (0, 0, ("list", 2)),))),))),))),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, ("list", 4)),))),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, ("list", 4)),))),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, ("list", 4)),))),
+        (0, 0, "string"),
+        (0, 0, ("maybe", ((0, 0, "string"), (0, 0, 2),))),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, "string"),))),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, 12),))),
+        (0, 0, ("list", ((0, 0, "string"), (0, 0, 12),))),
+        (0, 0, 1),
+    )
     group_id: str = ""
     member_id: str = ""
     member_epoch: int = 0

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from penstock.wire.codec import Message
+from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     read_compact_count,
@@ -491,6 +491,10 @@ class StreamsGroupDescribeRequest(Message):
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
+    SHAPE: ClassVar[Shape] = (
+        (0, 0, ("list", "string")),
+        (0, 0, 1),
+    )
     group_ids: list[str] = []
     include_authorized_operations: bool = False
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from penstock.coordination.group.assignors import Assignment, Subscriber
+from penstock.coordination.group.assignors import Assign, Assignment, Subscriber, at_once
 
 A, B, C, D = b"a" * 16, b"b" * 16, b"c" * 16, b"d" * 16
 TOPICS = [A, B, C, D]
@@ -16,6 +16,11 @@ TOPICS = [A, B, C, D]
 Group = list[Subscriber]
 Partitions = dict[bytes, int]
 Owned = tuple[str, bytes, int]
+InOneGo = Callable[[Sequence[Subscriber], Mapping[bytes, int]], dict[str, Assignment]]
+
+
+def in_one_go(assign: Assign) -> InOneGo:
+    return lambda group, sizes: at_once(assign(group, sizes))
 
 
 def member(

@@ -13,10 +13,12 @@ from tests.api.desk import CountingChance
 
 from penstock.config import BrokerConfig
 from penstock.coordination.group import protocols
+from penstock.coordination.group.assignors import at_once
 from penstock.coordination.group.classic import leaving, syncing
 from penstock.coordination.group.classic.joining import Joiner, join
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.groups import Group, Groups
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event, Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
@@ -164,7 +166,8 @@ class Stage:
         for raw, value in self.log.items():
             self.groups.apply(_read(raw, value))
         if self.groups.get(NAME):
-            self.run(protocols.begin)
+            found = at_once(protocols.look_at(self.image, self.group, Pace()))
+            self.run(lambda turn, group: protocols.begin(turn, group, found))
 
     # -- what members ask
 

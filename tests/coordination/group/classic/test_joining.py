@@ -12,6 +12,7 @@ from tests.coordination.group.classic.stage import (
     reads,
 )
 
+from penstock.coordination.group import members
 from penstock.errors import ErrorCode
 
 OTHER = {"range": reads("orders", "more")}
@@ -218,3 +219,35 @@ def test_a_join_costs_no_more_in_a_large_group_than_in_a_small_one() -> None:
         stage.join()
     assert not looked_at
     assert len(stage.body.members) == 100
+
+
+def test_members_together_may_say_so_much_of_themselves_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(members, "METADATA_BYTES_MAX", 1_000)
+    stage = Stage()
+    one = stage.join(protocols={"range": bytes(400), "other": bytes(200)})
+    refused = stage.join(protocols={"range": bytes(401)})
+    assert refused.code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    two = stage.join(protocols={"range": bytes(400)}, instance="i")
+    stage.wait(DELAY_MS)
+    ids = stage.plan([one, two])
+    assert stage.join(one.member_id, {"range": bytes(601)}).code == refused.code
+    assert stage.join(instance="i", protocols={"range": bytes(401)}).code == refused.code
+    assert stage.body.phase.name == "STABLE"
+    assert list(stage.body.members) == ids, "who is refused changes nothing"
+    stage.leave(one.member_id)
+    assert stage.join(protocols={"range": bytes(600)}).code == ErrorCode.NONE
+
+
+def test_a_member_may_say_less_in_a_group_that_was_stored_when_more_was_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage()
+    one, two = stage.join(protocols={"range": bytes(800)}), stage.join(protocols={"range": b"x"})
+    stage.wait(DELAY_MS)
+    stage.plan([one, two])
+    monkeypatch.setattr(members, "METADATA_BYTES_MAX", 500)
+    assert stage.join(two.member_id, {"range": b"xx"}).code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert stage.join(one.member_id, {"range": bytes(700)}).code == ErrorCode.NONE
+    assert stage.body.metadata_bytes == 701

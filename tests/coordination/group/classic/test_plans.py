@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import pytest
 from tests.coordination.group.classic.stage import DELAY_MS, NOW_MS, Stage, reads
 
+from penstock.coordination.group.assignors import at_once
 from penstock.coordination.group.classic.plans import fits_topics
+from penstock.coordination.group.classic.subscriptions import NAMES_MAX
+from penstock.coordination.pace import Pace
 from penstock.metadata.records import TopicRecord, encode, topic_key
 from penstock.metadata.store import Entry, Event
 from penstock.wire.stored.consumer_protocol_assignment import (
@@ -91,4 +94,20 @@ def test_what_is_planned_beyond_the_subscription_has_to_be_there_and_no_more() -
 def test_plans_that_we_cannot_read_are_left_alone() -> None:
     assert after_a_restart(a_group(plan(orders=[0]), b"my own way"), orders=9) == "STABLE"
     connect = a_group(plan(orders=[0]), kind="connect")
-    assert fits_topics(connect.image, connect.body)
+    assert at_once(fits_topics(connect.image, connect.body, Pace()))
+
+
+def test_a_plan_of_more_topics_than_are_read_at_once_is_left_alone() -> None:
+    long = TopicPartition("orders", [0])
+    plan = encode_value(ConsumerProtocolAssignment([long] * (NAMES_MAX + 1)), 1)
+    assert after_a_restart(a_group(plan), orders=9) == "STABLE"
+
+
+def test_a_large_group_is_looked_at_in_slices() -> None:
+    stage = Stage()
+    for member in range(4):
+        names = [f"topic-{member}-{each}" for each in range(10_000)]
+        stage.join(protocols={"range": reads(*names)})
+    stage.wait(DELAY_MS)
+    pauses = list(fits_topics(stage.image, stage.body, Pace()))
+    assert len(pauses) == 4

@@ -13,7 +13,10 @@ from tests.coordination.group.classic.stage import (
     reads,
 )
 
+from penstock.coordination.group.classic.rounds import ROUND_MS_MIN
 from penstock.coordination.group.protocols import topics_changed
+from penstock.coordination.group.readers import Readers
+from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode
 
 
@@ -232,9 +235,10 @@ def test_an_assignor_that_not_all_know_is_not_chosen() -> None:
 def test_a_change_of_a_topic_that_nobody_reads_disturbs_nobody() -> None:
     stage = Stage()
     stage.settle(2)
-    stage.run(lambda turn, group: topics_changed(turn, group, {"other"}))
+    nobodys, someones = (Readers(each, Pace()) for each in ({"other"}, {"other", "orders"}))
+    stage.run(lambda turn, group: topics_changed(turn, group, nobodys.read(group)))
     assert stage.body.phase.name == "STABLE"
-    stage.run(lambda turn, group: topics_changed(turn, group, {"other", "orders"}))
+    stage.run(lambda turn, group: topics_changed(turn, group, someones.read(group)))
     assert stage.body.phase.name == "JOINING"
 
 
@@ -243,8 +247,22 @@ def test_a_round_that_only_static_members_are_missing_from_is_not_looked_at_all_
     joined = stage.join(instance="i", rebalance_ms=0, session_ms=30_000)
     stage.plan([joined])
     other = stage.join(rebalance_ms=0)
-    stage.wait(0)
+    stage.wait(ROUND_MS_MIN)
     stage.leave(other.member_id)
     assert stage.body.phase.name == "JOINING"
     stage.wait(29_000)  # fails if the group is looked at without end
     assert leads(stage.join(joined.member_id, RANGE, instance="i"))
+
+
+def test_who_allows_little_time_can_still_come_back_after_a_restart() -> None:
+    stage = Stage()
+    joined = stage.join(rebalance_ms=1)
+    stage.wait(1)
+    stage.plan([joined])
+    stage.reload()
+    stage.run(lambda turn, group: topics_changed(turn, group, {"orders"}))
+    assert stage.body.phase.name == "JOINING"
+    stage.wait(ROUND_MS_MIN - 1)
+    again = stage.join(joined.member_id, rebalance_ms=1)
+    assert again.code == ErrorCode.NONE
+    assert not again.is_waiting

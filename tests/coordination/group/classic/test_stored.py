@@ -109,7 +109,7 @@ def test_a_value_that_contradicts_itself_makes_a_group_that_works() -> None:
     members = [MemberMetadata(member_id="m", session_timeout=7_000, rebalance_timeout=9_000)] * 2
     value = GroupMetadataValue("consumer", 4, "range", "nobody", members=members)
     stage.groups.apply(Event(GroupMetadataKey(NAME), value))
-    stage.run(protocols.begin)
+    stage.run(lambda turn, group: protocols.begin(turn, group, protocols.Found()))
     assert stage.body.phase is Phase.JOINING, "nobody leads, so all join again"
     late = stage.join()
     stage.wait(7_000)

@@ -1,48 +1,69 @@
 from __future__ import annotations
 
-from tests.coordination.group.classic.stage import DELAY_MS, Stage, reads
+import pytest
+from tests.coordination.group.classic.stage import reads
 
+from penstock.coordination.group.classic import subscriptions
 from penstock.coordination.group.classic.subscriptions import (
-    REMEMBERED_BYTES_MAX,
-    classic_subscribes_to,
-    may_subscribe_to,
+    NAMES_MAX,
+    Remembered,
+    Topics,
     topics_of,
 )
 
 
 def test_topics_are_read_from_what_consumers_say_of_themselves() -> None:
     assert topics_of(reads("a", "b")) == frozenset({"a", "b"})
-    assert topics_of(reads("a", user_data=bytes(REMEMBERED_BYTES_MAX))) == frozenset({"a"})
+    assert topics_of(reads("a", user_data=bytes(100_000))) == frozenset({"a"})
+    assert topics_of(reads()) == frozenset()
 
 
-def test_what_cannot_be_read_tells_nothing() -> None:
-    assert topics_of(b"") is None
-    assert topics_of(b"\xff" * 20) is None
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        b"",
+        b"\x00",
+        b"\xff" * 20,
+        reads("a", "b")[:-6],
+        b"\x00\x00" + (1).to_bytes(4, "big") + b"\xff\xffa",
+        b"\x00\x00" + (1).to_bytes(4, "big") + b"\x00\x02\xc3\x28",
+    ],
+)
+def test_what_cannot_be_read_tells_nothing(metadata: bytes) -> None:
+    assert topics_of(metadata) is None
 
 
-def test_a_group_reads_what_any_of_its_members_reads() -> None:
-    stage = Stage()
-    stage.join(protocols={"range": reads("a")})
-    stage.join(protocols={"range": reads("b")})
-    assert may_subscribe_to(stage.body, "c"), "nothing is known before the first generation"
-    stage.wait(DELAY_MS)
-    assert classic_subscribes_to(stage.body, {"b", "c"})
-    assert not classic_subscribes_to(stage.body, {"c"})
-    assert may_subscribe_to(stage.body, "a")
-    assert not may_subscribe_to(stage.body, "c")
+def test_one_that_names_more_topics_than_are_read_at_once_tells_nothing() -> None:
+    assert topics_of(reads(*map(str, range(NAMES_MAX + 1)))) is None
+    assert len(topics_of(reads(*map(str, range(NAMES_MAX)))) or ()) == NAMES_MAX
 
 
-def test_a_member_that_says_it_in_another_language_may_read_anything() -> None:
-    stage = Stage()
-    stage.join(protocols={"range": b"?"})
-    stage.wait(DELAY_MS)
-    assert may_subscribe_to(stage.body, "a")
-    assert not classic_subscribes_to(stage.body, {"a"})
+def test_what_is_said_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = counted(monkeypatch)
+    remembered = Remembered()
+    for _ in range(5):
+        for name in "abc":
+            assert remembered.topics(reads(name)) == frozenset({name})
+    assert len(read) == 3
 
 
-def test_what_is_no_consumer_reads_no_topics() -> None:
-    stage = Stage()
-    stage.join(kind="connect", protocols={"eager": reads("a")})
-    stage.wait(DELAY_MS)
-    assert not may_subscribe_to(stage.body, "a")
-    assert not classic_subscribes_to(stage.body, {"a"})
+def test_what_was_not_asked_for_of_late_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscriptions, "REMEMBERED_BYTES_MAX", 500)
+    read = counted(monkeypatch)
+    remembered = Remembered()
+    for name in ("a", "b", "a", "c", "d", "a"):
+        remembered.topics(reads(name))
+    assert read == [reads(name) for name in "abcd"]
+    remembered.topics(reads("b"))
+    assert len(read) == 5
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    read, real = [], subscriptions.read_topics
+
+    def counting(metadata: bytes) -> Topics:
+        read.append(metadata)
+        return real(metadata)
+
+    monkeypatch.setattr(subscriptions, "read_topics", counting)
+    return read

@@ -144,7 +144,7 @@ def test_a_plan_that_is_too_large_to_be_stored_is_refused_and_holds_nobody_up(
     leader, follower = stage.join(), stage.join()
     stage.wait(DELAY_MS)
     waiting = stage.sync(follower)
-    refused = stage.sync(leader, {follower.member_id: bytes(1_000)})
+    refused = stage.sync(leader, {follower.member_id: bytes(1_001)})
     assert refused.code == ErrorCode.UNKNOWN_SERVER_ERROR
     stage.wait(REBALANCE_MS)
     assert waiting.code == ErrorCode.REBALANCE_IN_PROGRESS

@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 
 from penstock.config import BrokerConfig
 from penstock.coordination.group import protocols
+from penstock.coordination.group.assignors import at_once
 from penstock.coordination.group.consumer.heartbeat import heartbeat
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.groups import Group, Groups
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Answer, Event, Turn
 from penstock.metadata import store
 from penstock.metadata.image import Image
@@ -158,7 +160,8 @@ class Stage:
         self.groups, self.wake_ms = Groups(), None
         for raw, value in self.log.items():
             self.groups.apply(_read(raw, value))
-        self.run(protocols.begin)
+        found = at_once(protocols.look_at(self.image, self.group, Pace()))
+        self.run(lambda turn, group: protocols.begin(turn, group, found))
 
 
 def _read(raw: bytes, value: bytes | None) -> Event:

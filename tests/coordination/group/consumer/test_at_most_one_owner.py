@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.coordination.group.consumer.clients import Client, check_nothing_is_shared, settle
 from tests.coordination.group.consumer.stage import Stage
+
+from penstock.coordination import pace
+from penstock.coordination.group import protocols
+from penstock.coordination.group.consumer import making, searches, targets
+from penstock.coordination.group.consumer.interests import hash_of, sized
+from penstock.coordination.group.consumer.regexes import matching
 
 TOPICS = ["orders", "payments", "returns"]
 WISHES = st.lists(st.sampled_from(TOPICS), min_size=1, max_size=3, unique=True)
@@ -109,6 +116,7 @@ class Life(RuleBasedStateMachine):
     def all_comes_to_rest(self) -> None:
         self.the_dead_are_noticed()
         settle(self.stage, self.clients)
+        self.the_target_is_for_what_is_there()
         body = self.stage.body
         assert body.members.keys() == {client.id for client in self.clients}
         assert body.settled[body.epoch] == len(body.members)
@@ -124,6 +132,19 @@ class Life(RuleBasedStateMachine):
             is_uniform = self.stage.config.group_consumer_assignors == ("uniform",)
             assert max(counts) - min(counts) <= (1 if is_uniform else 3)
 
+    def the_target_is_for_what_is_there(self) -> None:
+        body, topics = self.stage.body, self.stage.image.topics
+        assert body.lookups.is_done
+        for text in body.regex_users:
+            assert body.regexes[text].topics == matching(text, topics)
+        there = [
+            sized(topic)
+            for topic in topics.values()
+            if any(self.subscribes(client, topic.name) for client in self.clients)
+        ]
+        body.interests.look(topics)
+        assert body.metadata_hash == body.interests.hash == hash_of(there)
+
     def subscribes(self, client: Client, name: str) -> bool:
         resolved = self.stage.body.regexes.get(client.regex or "")
         return name in client.topics or (resolved is not None and name in resolved.topics)
@@ -134,5 +155,30 @@ class Life(RuleBasedStateMachine):
             check_nothing_is_shared(self.stage, self.clients)
 
 
+class LargeLife(Life):
+    """As if the group were so large that each target takes many turns, with all else between, and
+    had so many expressions that each is looked up in turns of its own."""
+
+    @initialize(assignor=st.sampled_from(["uniform", "range"]))
+    def begin(self, assignor: str) -> None:
+        self.constants = pytest.MonkeyPatch()
+        self.constants.setattr(targets, "AT_ONCE_MAX", 0)
+        self.constants.setattr(making, "PARTS_A_TURN", 1)
+        self.constants.setattr(pace, "COST_A_SLICE", 1)
+        self.constants.setattr(searches, "SLICE_CHARS", 20)
+        self.constants.setattr(searches, "AT_ONCE_CHARS", 0)
+        super().begin(assignor)
+
+    @rule(turns=st.integers(1, 5))
+    def the_target_comes_nearer(self, turns: int) -> None:
+        for _ in range(turns):
+            self.stage.run(protocols.expire)
+
+    def teardown(self) -> None:
+        self.constants.undo()
+
+
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestLargeLife = LargeLife.TestCase
+TestLargeLife.settings = TestLife.settings

@@ -8,8 +8,10 @@ from tests.coordination.group.consumer.classic_clients import ClassicClient
 from tests.coordination.group.consumer.clients import Client, settle
 from tests.coordination.group.consumer.stage import Stage
 
+from penstock.coordination.group import members
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.consumer.commits import check_may_commit, check_may_fetch
+from penstock.coordination.group.consumer.requests import TOPICS_MAX
 from penstock.errors import ErrorCode
 
 
@@ -251,3 +253,35 @@ def test_a_protocol_that_a_member_names_twice_counts_once(is_reloaded: bool) -> 
     ClassicClient(stage, "orders", protocol="y").join()
     stranger = ClassicClient(stage, "orders", protocol="x")
     assert refusal(stranger.ask_to_join) == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_classic_member_subscribes_to_no_more_topics_than_others(more: int) -> None:
+    stage = Stage()
+    stage.create("orders", 4)
+    settle(stage, [Client(stage, "m1", "orders")])
+    names = [f"t{number}" for number in range(TOPICS_MAX + more)]
+    classic = ClassicClient(stage, *names)
+    if more:
+        assert refusal(classic.ask_to_join) == ErrorCode.INVALID_REQUEST
+        assert len(stage.body.members) == 1
+    else:
+        assert classic.join().error_code == ErrorCode.NONE
+
+
+def test_classic_members_together_may_say_so_much_of_themselves_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage()
+    stage.create("orders", 4)
+    settle(stage, [Client(stage, "m1", "orders")])
+    one, two = ClassicClient(stage, "orders"), ClassicClient(stage, "orders")
+    one.join()
+    said = stage.body.classic_bytes
+    assert said == len(one.subscription())
+    monkeypatch.setattr(members, "METADATA_BYTES_MAX", 2 * said - 1)
+    assert refusal(two.join) == ErrorCode.GROUP_MAX_SIZE_REACHED
+    one.join()
+    monkeypatch.setattr(members, "METADATA_BYTES_MAX", 2 * said)
+    two.join()
+    assert stage.body.classic_bytes == 2 * said

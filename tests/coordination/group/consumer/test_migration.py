@@ -12,6 +12,7 @@ from tests.coordination.group.consumer.test_classic_members import rest
 from penstock.coordination.group import offsets, protocols
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic
+from penstock.coordination.group.consumer import downgrading
 from penstock.coordination.group.offsets import Committed
 from penstock.errors import ErrorCode
 
@@ -194,6 +195,20 @@ def test_a_group_that_is_classic_again_is_loaded_as_such() -> None:
     body = classic_body(stage)
     assert body.members.keys() == {client.id for client in classics}
     assert body.phase is Phase.JOINING, "or nobody would get what the one that left had"
+
+
+def test_a_plan_that_is_too_large_to_be_stored_and_not_going_to_last_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(downgrading, "PLAN_BYTES_MAX", 10)
+    stage = Stage()
+    stage.create("orders", 4)
+    native, classics = mixed(stage)
+    native.leave()
+    assert any(member.assignment for member in classic_body(stage).members.values())
+    stage.reload()
+    assert classic_body(stage).members.keys() == {client.id for client in classics}
+    assert not any(member.assignment for member in classic_body(stage).members.values())
 
 
 def test_members_without_a_protocol_in_common_do_not_keep_a_group_from_becoming_classic() -> None:

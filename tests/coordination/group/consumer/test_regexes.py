@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.coordination.group.consumer.answers import given
 from tests.coordination.group.consumer.stage import Stage
 
-from penstock.coordination.group.consumer.commits import subscribes_to
+from penstock.coordination.group.consumer import regexes
 from penstock.coordination.group.consumer.regexes import check_regex, matching
 from penstock.coordination.group.consumer.searches import SLICE_CHARS
+from penstock.coordination.group.readers import Readers
+from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 
 NAMES = ["orders", "orders.eu", "orders-dead", "payments", "__consumer_offsets"]
@@ -52,6 +56,37 @@ def test_an_expression_that_cannot_be_used_is_refused(text: str) -> None:
     with pytest.raises(Refused) as caught:
         check_regex(text)
     assert caught.value.code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_an_expression_is_compiled_once_and_kept_in_one_form(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts: list[str] = []
+    compiled = regexes._compiled
+
+    def counted(text: str) -> Any:
+        texts.append(text)
+        return compiled(text)
+
+    monkeypatch.setattr(regexes, "KEPT", regexes.Kept())
+    monkeypatch.setattr(regexes, "_compiled", counted)
+    for _ in range(3):
+        check_regex("ord.*")
+        assert matching("ord.*", NAMES) == {"orders", "orders.eu", "orders-dead"}
+    assert texts == ["ord.*", "(?m)^(?:ord.*)$"], "by itself, to check it, and as it is matched"
+    assert len(regexes.KEPT) == 1
+
+
+def test_so_many_expressions_are_kept_and_those_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regexes, "KEPT", regexes.Kept())
+    monkeypatch.setattr(regexes, "KEPT_MAX", 3)
+    for text in ("a", "b", "c", "a", "d", "e"):
+        matching(text, NAMES)
+    assert [text for text in "abcde" if text in regexes.KEPT] == ["a", "d", "e"]
+    assert [regexes.cost_chars(text) for text in "ab"] == [
+        regexes.MATCHING_CHARS,
+        regexes.COMPILING_CHARS,
+    ]
 
 
 def test_a_member_gets_the_topics_that_its_expression_matches() -> None:
@@ -125,7 +160,7 @@ def test_many_topics_are_matched_in_slices() -> None:
     assert given(by_regex(stage, "m1", "topic-.*")) == {}
     stage.pass_ms(100)
     assert len(given(stage.beat("m1", 1))) == 600
-    assert not stage.body.searches
+    assert stage.body.lookups.is_done
 
 
 def test_a_search_that_a_coordinator_left_undone_is_begun_again() -> None:
@@ -156,6 +191,5 @@ def test_a_group_subscribes_to_what_its_expressions_match() -> None:
     stage.create("orders", 1)
     by_regex(stage, "m1", "ord.*")
     stage.join("m2", "payments")
-    assert subscribes_to(stage.body, "orders")
-    assert subscribes_to(stage.body, "payments")
-    assert not subscribes_to(stage.body, "returns")
+    readers = Readers({"orders", "payments", "returns"}, Pace())
+    assert readers.may_be_read(stage.group) == {"orders", "payments"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordination.group.consumer.answers import given
+from tests.coordination.group.consumer.answers import given, refusal
 from tests.coordination.group.consumer.classic_clients import ClassicClient, plan, running
 from tests.coordination.group.consumer.clients import Client
 from tests.coordination.group.consumer.stage import Stage
@@ -13,6 +13,7 @@ from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.requests import TOPICS_MAX
 from penstock.errors import ErrorCode
 
 
@@ -147,3 +148,12 @@ def test_a_partition_that_two_may_have_is_free_when_both_have_given_it_up() -> N
     rest(stage, [native], both)
     owned = [native.owned, *(client.owned for client in both)]
     assert [each for each in owned if each] == [rightful]
+
+
+def test_a_group_with_a_member_of_too_many_topics_stays_classic() -> None:
+    stage = Stage()
+    stage.create("orders", 4)
+    classic = ClassicClient(stage, "orders", *(f"t{number}" for number in range(TOPICS_MAX)))
+    running(stage, [classic], [plan(orders=[0, 1, 2, 3])])
+    assert refusal(lambda: stage.join("m1", "orders")) == ErrorCode.GROUP_ID_NOT_FOUND
+    assert body(stage).members.keys() == {classic.id}

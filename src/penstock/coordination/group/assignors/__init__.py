@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from penstock.coordination.group.assignors.ranges import assign_ranges
-from penstock.coordination.group.assignors.spec import Assign, Assignment, Subscriber
+from penstock.coordination.group.assignors.spec import (
+    MEMBER_COST,
+    Assign,
+    Assignment,
+    Subscriber,
+    at_once,
+)
 from penstock.coordination.group.assignors.uniform import assign_uniform
 
 ASSIGNORS: Mapping[str, Assign] = MappingProxyType(
     {"uniform": assign_uniform, "range": assign_ranges}
 )
 
-__all__ = ["ASSIGNORS", "Assign", "Assignment", "Subscriber"]
+__all__ = ["ASSIGNORS", "MEMBER_COST", "Assign", "Assignment", "Subscriber", "at_once"]

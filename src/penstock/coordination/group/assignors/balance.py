@@ -12,6 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
+from penstock.coordination.pace import Pace
+from penstock.log.steps import Steps
+
+MOVE_COST = 3
+"""Of a partition that is given or moved, in names of topics."""
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -23,17 +29,29 @@ class Share:
     """Partitions that nobody has."""
 
 
-def balance(shares: Sequence[Share]) -> list[dict[int, int]]:
+def balance(shares: Sequence[Share]) -> Steps[list[dict[int, int]]]:
     """The counts with nothing left free; the shares stay as they are."""
+    pace = Pace()
     loads: dict[int, int] = {}
-    counts = [dict(share.counts) for share in shares]
-    for each in counts:
-        for member, count in each.items():
+    counts: list[dict[int, int]] = []
+    for share in shares:
+        counts.append(dict(share.counts))
+        for member, count in share.counts.items():
             loads[member] = loads.get(member, 0) + count
+        if pace.is_spent(len(share.counts)):
+            yield None
     for each, share in zip(counts, shares, strict=True):
         _fill(each, share.free, loads)
-    while sum(_level(each, loads) for each in counts):
-        pass
+        if pace.is_spent(len(each) + MOVE_COST * share.free):
+            yield None
+    is_level = False
+    while not is_level:
+        is_level = True
+        for each in counts:
+            moved = _level(each, loads)
+            is_level = is_level and not moved
+            if pace.is_spent(2 * len(each) + MOVE_COST * moved):
+                yield None
     return counts
 
 

@@ -10,18 +10,25 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.coordination.group.assignors.pools import in_order, pools
 from penstock.coordination.group.assignors.spec import Assignment, Subscriber
+from penstock.coordination.pace import Pace
+from penstock.log.steps import Steps
 
 
 def assign_ranges(
     subscribers: Sequence[Subscriber], partitions: Mapping[bytes, int]
-) -> dict[str, Assignment]:
+) -> Steps[dict[str, Assignment]]:
     members = in_order(subscribers)
     shares: list[dict[bytes, frozenset[int]]] = [{} for _ in members]
-    for pool in pools(members, partitions):
+    yield None
+    pace = Pace()
+    parts = yield from pools(members, partitions)
+    for pool in parts:
         for topic in pool.topics:
             runs = _cut(partitions[topic], len(pool.members))
             for number, run in zip(pool.members, runs, strict=False):
                 shares[number][topic] = run
+            if pace.is_spent(1 + partitions[topic]):
+                yield None
     return {member.member_id: share for member, share in zip(members, shares, strict=True)}
 
 

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from penstock.coordination.group.assignors.balance import Share, balance
 from penstock.coordination.group.assignors.pools import Pool, in_order, pools
-from penstock.coordination.group.assignors.spec import Assignment, Subscriber
+from penstock.coordination.group.assignors.spec import (
+    MEMBER_COST,
+    Assignment,
+    Subscriber,
+)
+from penstock.coordination.pace import Pace
+from penstock.log.steps import Steps
 
 NOBODY = -1
 Owners = Mapping[bytes, list[int]]
@@ -20,29 +26,52 @@ Owners = Mapping[bytes, list[int]]
 
 def assign_uniform(
     subscribers: Sequence[Subscriber], partitions: Mapping[bytes, int]
-) -> dict[str, Assignment]:
+) -> Steps[dict[str, Assignment]]:
+    pace = Pace()
     members = in_order(subscribers)
-    parts = pools(members, partitions)
-    owners = _held(members, parts, partitions)
-    shares = [_share(pool, owners) for pool in parts]
-    for pool, share, counts in zip(parts, shares, balance(shares), strict=True):
+    yield None
+    parts = yield from pools(members, partitions)
+    yield None
+    owners = yield from _held(members, parts, partitions, pace)
+    shares: list[Share] = []
+    for pool in parts:
+        shares.append(_share(pool, owners))
+        if pace.is_spent(_cost(pool, owners)):
+            yield None
+    balanced = yield from balance(shares)
+    yield None
+    for pool, share, counts in zip(parts, shares, balanced, strict=True):
         change = {member: counts[member] - held for member, held in share.counts.items()}
         _give_up(pool, owners, {member: -more for member, more in change.items() if more < 0})
         _hand_out(pool, owners, {member: more for member, more in change.items() if more > 0})
-    return _by_member(members, owners)
+        if pace.is_spent(2 * _cost(pool, owners)):
+            yield None
+    yield None
+    return (yield from _by_member(members, owners, pace))
+
+
+def _cost(pool: Pool, owners: Owners) -> int:
+    """Of going through a pool, in names of topics."""
+    return len(pool.members) + sum(len(owners[topic]) for topic in pool.topics)
 
 
 def _held(
-    members: Sequence[Subscriber], parts: Sequence[Pool], partitions: Mapping[bytes, int]
-) -> Owners:
+    members: Sequence[Subscriber],
+    parts: Sequence[Pool],
+    partitions: Mapping[bytes, int],
+    pace: Pace,
+) -> Steps[Owners]:
     """What members may keep: it exists, they subscribe to it, and nobody before them has it."""
     owners = {topic: [NOBODY] * partitions[topic] for pool in parts for topic in pool.topics}
+    yield None
     for number, member in enumerate(members):
-        for topic in member.assigned.keys() & member.topics & owners.keys():
-            owned = owners[topic]
+        for topic in member.topics.intersection(member.assigned):
+            owned = owners.get(topic, [])
             for partition in member.assigned[topic]:
                 if 0 <= partition < len(owned) and owned[partition] == NOBODY:
                     owned[partition] = number
+        if pace.is_spent(MEMBER_COST + sum(map(len, member.assigned.values()))):
+            yield None
     return owners
 
 
@@ -83,12 +112,20 @@ def _hand_out(pool: Pool, owners: Owners, wanted: Mapping[int, int]) -> None:
                     line.append((taker, more - 1))
 
 
-def _by_member(members: Sequence[Subscriber], owners: Owners) -> dict[str, Assignment]:
+def _by_member(
+    members: Sequence[Subscriber], owners: Owners, pace: Pace
+) -> Steps[dict[str, Assignment]]:
     found: list[dict[bytes, list[int]]] = [{} for _ in members]
     for topic, owned in owners.items():
         for partition, owner in enumerate(owned):
             found[owner].setdefault(topic, []).append(partition)
-    return {
-        member.member_id: {topic: frozenset(numbers) for topic, numbers in share.items()}
-        for member, share in zip(members, found, strict=True)
-    }
+        if pace.is_spent(1 + len(owned)):
+            yield None
+    shares: dict[str, Assignment] = {}
+    for number, member in enumerate(members):
+        shares[member.member_id] = {
+            topic: frozenset(partitions) for topic, partitions in found[number].items()
+        }
+        if pace.is_spent(MEMBER_COST + len(found[number])):
+            yield None
+    return shares

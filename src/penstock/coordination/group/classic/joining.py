@@ -19,7 +19,13 @@ from penstock.coordination.group.classic.state import Classic, Member, Protocols
 from penstock.coordination.group.classic.stored import write_plan
 from penstock.coordination.group.classic.subscriptions import what_it_wants
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.members import check_instance, new_member_id, unknown_member
+from penstock.coordination.group.members import (
+    check_instance,
+    check_metadata,
+    metadata_bytes,
+    new_member_id,
+    unknown_member,
+)
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -42,6 +48,10 @@ def join(
     """The answer, or None: it comes at the end of the round."""
     protocols = {each.name: bytes(each.metadata) for each in request.protocols}
     return Join(turn, group, body, request, joiner, protocols).run()
+
+
+def planned(body: Classic) -> dict[str, bytes]:
+    return {each.id: each.assignment for each in body.members.values()}
 
 
 @dataclass(slots=True)
@@ -88,6 +98,8 @@ class Join:
             return self.join_again(known)
         if known is not None:
             self.check_accepted(but_for=known.id)
+            self.check_metadata(known)
+            self.check_room()
             return self.replace(known)
         self.check_accepted()
         self.check_size()
@@ -110,8 +122,7 @@ class Join:
         is_stable = body.phase is Phase.STABLE and body.choose_protocol() == body.protocol
         if not is_stable or what_it_wants(body, member) != wanted:
             return self.wait_in_round(member)
-        plan = {each.id: each.assignment for each in body.members.values()}
-        write_plan(turn, self.group.name, body, plan)
+        write_plan(turn, self.group.name, body, planned(body))
         return self.returned(member, known_by)
 
     def returned(self, member: Member, known_by: str) -> JoinGroupResponse:
@@ -128,6 +139,7 @@ class Join:
     def join_again(self, member: Member) -> JoinGroupResponse | None:
         body = self.body
         self.check_accepted(but_for=member.id)
+        self.check_metadata(member)
         touch(self.turn, member)
         member.before = b""
         if list(member.protocols.items()) == list(self.protocols.items()):
@@ -193,7 +205,20 @@ class Join:
                 f"{', '.join(sorted(self.body.common_protocols())) or 'no assignor'} in common",
             )
 
+    def check_metadata(self, known: Member | None = None) -> None:
+        """One that is in the group already may always say as much as it did."""
+        before = metadata_bytes(known.protocols) if known else 0
+        own = metadata_bytes(self.protocols)
+        if own > before:
+            check_metadata(self.body.metadata_bytes - before, own)
+
+    def check_room(self) -> None:
+        """For the plan, which is written with the new id in it."""
+        plan = sum(map(len, planned(self.body).values()))
+        self.turn.check_room(plan + self.body.metadata_bytes + metadata_bytes(self.protocols))
+
     def check_size(self) -> None:
+        self.check_metadata()
         body, limit = self.body, self.turn.config.group_max_size
         if self.request.member_id not in body.pending and (
             len(body.members) + len(body.pending) >= limit

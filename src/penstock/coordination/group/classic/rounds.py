@@ -22,8 +22,7 @@ from penstock.wire.messages.k14_sync_group import SyncGroupResponse
 NEW_MEMBER_TIMEOUT_MS = 300_000
 """How long a new member is kept that waits in a round and may have gone without a word."""
 ROUND_MS_MIN = 1_000
-"""Given to who has to bring a plan, and to a round that nobody has come to, however little time
-members allow."""
+"""Given to who has to join again or bring a plan, however little time members allow."""
 
 
 def begin_round(turn: Turn, group: Group, body: Classic) -> None:
@@ -40,7 +39,7 @@ def begin_round(turn: Turn, group: Group, body: Classic) -> None:
         body.round_extends_to_ms = turn.time_ms + timeout_ms
         body.round_ends_ms = turn.time_ms + delay_ms
     else:
-        body.round_ends_ms = turn.time_ms + timeout_ms
+        body.round_ends_ms = turn.time_ms + max(timeout_ms, ROUND_MS_MIN)
     turn.wake_at(body.round_ends_ms)
     end_round_if_complete(turn, group, body)
 

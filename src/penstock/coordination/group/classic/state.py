@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.coordination.group.classic.phases import MOVES, Phase
+from penstock.coordination.group.members import metadata_bytes
 from penstock.coordination.turn import Reply
 
 Protocols = Mapping[str, bytes]
@@ -41,6 +42,10 @@ class Member:
         return self.join is not None or self.sync is not None
 
 
+ENDING = -1
+"""The generation of a group that is being deleted, which is written before its offsets go."""
+
+
 class Classic:
     __slots__ = (
         "generation",
@@ -48,6 +53,7 @@ class Classic:
         "joined",
         "leader",
         "members",
+        "metadata_bytes",
         "pending",
         "phase",
         "protocol",
@@ -73,6 +79,8 @@ class Classic:
         """Ids that were handed out, and by when whoever got them must join."""
         self.votes: Counter[str] = Counter()
         """How many members propose each protocol."""
+        self.metadata_bytes = 0
+        """That all members say of themselves, in all protocols."""
         self.joined = 0
         """How many members have joined the round, and wait for its end."""
         self.round_ends_ms = 0.0
@@ -89,6 +97,10 @@ class Classic:
     def is_blank(self) -> bool:
         return not self.members and not self.pending and not self.is_saved
 
+    @property
+    def is_ending(self) -> bool:
+        return self.generation == ENDING and not self.members
+
     def move(self, phase: Phase) -> None:
         if phase not in MOVES[self.phase]:
             raise AssertionError(f"a group cannot go from {self.phase.name} to {phase.name}")
@@ -101,6 +113,7 @@ class Classic:
         if member.instance_id is not None:
             self.static[member.instance_id] = member.id
         self.votes.update(member.protocols.keys())
+        self.metadata_bytes += metadata_bytes(member.protocols)
         self.joined += member.join is not None
         if self.leader is None:
             self.leader = member.id
@@ -118,10 +131,12 @@ class Classic:
     def propose(self, member: Member, protocols: Protocols) -> None:
         self._take_back(member)
         self.votes.update(protocols.keys())
+        self.metadata_bytes += metadata_bytes(protocols)
         member.protocols = protocols
 
     def _take_back(self, member: Member) -> None:
-        """Its votes, at a cost that does not grow with those of the others."""
+        """What it proposed, at a cost that does not grow with those of the others."""
+        self.metadata_bytes -= metadata_bytes(member.protocols)
         for name in member.protocols:
             self.votes[name] -= 1
             if not self.votes[name]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.coordination.group.classic.phases import Phase
-from penstock.coordination.group.classic.state import Classic, Member
+from penstock.coordination.group.classic.state import ENDING, Classic, Member
 from penstock.coordination.turn import Turn
 from penstock.wire.stored.group_metadata import (
     GroupMetadataKey,
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from penstock.coordination.group.groups import Groups
 
 WRITTEN_VERSION = 3
+PLAN_BYTES_MAX = 8 << 20
+"""All of a plan is one event, with what the members say of themselves, which has a limit of its
+own. So all of it is written anew when a static member has come back under another id."""
 
 
 def write_plan(
@@ -52,6 +55,13 @@ def _write(
     )
 
 
+def write_ending(turn: Turn, group: str) -> None:
+    """It is decided that it goes, which may take a while."""
+    body = Classic()
+    body.generation = ENDING
+    write_empty(turn, group, body)
+
+
 def write_end(turn: Turn, group: str) -> None:
     turn.write(GroupMetadataKey(group), None)
 
@@ -80,8 +90,9 @@ def apply_generation(
     group = group or groups.get_or_add(key.group)
     body = group.body
     if isinstance(body, Classic) and _is_of(body, value):
-        for written in value.members:
-            body.members[written.member_id].assignment = written.assignment
+        if value.leader is not None:  # or it is not a plan that lasts
+            for written in value.members:
+                body.members[written.member_id].assignment = written.assignment
     elif not isinstance(body, Classic) and body.successor is not None:
         body = group.body = body.successor
     else:

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.rounds import refuse_sync, touch
 from penstock.coordination.group.classic.state import Classic, Member
-from penstock.coordination.group.classic.stored import write_plan
+from penstock.coordination.group.classic.stored import PLAN_BYTES_MAX, write_plan
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.members import check_instance, unknown_member
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
-
-PLAN_BYTES_MAX = 16 << 20
 
 
 def sync(
@@ -45,7 +43,7 @@ def _wait_for_plan(
         member.sync = turn.reply
         return None
     plan = {each.member_id: bytes(each.assignment) for each in request.assignments}
-    _check_size(body, plan)
+    _check_plan(turn, body, plan)
     body.unsynced.discard(member.id)
     write_plan(turn, group.name, body, plan)
     body.move(Phase.STABLE)
@@ -57,16 +55,15 @@ def _wait_for_plan(
     return _answer(body, plan.get(member.id, b""))
 
 
-def _check_size(body: Classic, plan: Mapping[str, bytes]) -> None:
-    """All of it is one event. A leader whose plan is refused is put out when its time is up."""
+def _check_plan(turn: Turn, body: Classic, plan: Mapping[str, bytes]) -> None:
+    """A leader whose plan is refused is put out when its time is up."""
     size = sum(map(len, plan.values()))
-    size += sum(len(body.metadata(each)) for each in body.members.values())
     if size > PLAN_BYTES_MAX:
         raise Refused(
             ErrorCode.UNKNOWN_SERVER_ERROR,
-            f"what the members say of themselves and the plan are {size} bytes, which is more "
-            f"than the {PLAN_BYTES_MAX} that can be stored of a group",
+            f"the plan has {size} bytes, which is more than the {PLAN_BYTES_MAX} that are stored",
         )
+    turn.check_room(size + body.metadata_bytes)
 
 
 def heartbeat(

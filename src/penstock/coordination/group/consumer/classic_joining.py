@@ -19,10 +19,17 @@ from penstock.coordination.group.consumer.embedded import (
 from penstock.coordination.group.consumer.heartbeat import advance
 from penstock.coordination.group.consumer.joining import new_member, take_place
 from penstock.coordination.group.consumer.member import ConsumerMember
+from penstock.coordination.group.consumer.requests import check_topic_count
 from penstock.coordination.group.consumer.sessions import give_time, touch
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.members import check_instance, new_member_id, unknown_member
+from penstock.coordination.group.members import (
+    check_instance,
+    check_metadata,
+    metadata_bytes,
+    new_member_id,
+    unknown_member,
+)
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.wire.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -36,6 +43,8 @@ def join(
     if not body.members:
         return _join_as_first(turn, group, body, request, joiner)
     subscription = _check_protocols(body, request)
+    check_topic_count(subscription.topics)
+    _check_metadata(body, request)
     if _has_to_be_told_its_id(request, joiner):
         return _told_its_id(turn, joiner)
     draft = Draft(turn, group.name, body)
@@ -109,6 +118,18 @@ def _check_protocols(body: Consumer, request: JoinGroupRequest) -> ConsumerProto
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"the group is shared with members of the consumer protocol: {problem}",
         ) from None
+
+
+def _check_metadata(body: Consumer, request: JoinGroupRequest) -> None:
+    """They may be left alone, and then have one plan. What it said before does not count."""
+    known = body.members.get(
+        request.member_id or body.static.get(request.group_instance_id or "", "")
+    )
+    classic = known.profile.classic if known else None
+    before = metadata_bytes(dict(classic.protocols)) if classic else 0
+    own = metadata_bytes(_protocols(request))
+    if own > before:
+        check_metadata(body.classic_bytes - before, own)
 
 
 def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:

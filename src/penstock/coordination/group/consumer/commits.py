@@ -1,4 +1,4 @@
-"""Who may commit and fetch offsets of a group, and which topics it is still interested in."""
+"""Who may commit and fetch offsets of a group."""
 
 from __future__ import annotations
 
@@ -40,9 +40,3 @@ def _check_epoch(member: ConsumerMember | None, member_id: str, epoch: int) -> N
             ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH,
             f"the member is at epoch {member.epoch}, not {epoch}",
         )
-
-
-def subscribes_to(body: Consumer, topic: str) -> bool:
-    return topic in body.topic_users or any(
-        topic in resolved.topics for resolved in body.regexes.values()
-    )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.rounds import begin_round, touch
 from penstock.coordination.group.classic.state import Classic, Member
-from penstock.coordination.group.classic.stored import write_empty, write_plan
+from penstock.coordination.group.classic.stored import (
+    PLAN_BYTES_MAX,
+    write_empty,
+    write_plan,
+)
 from penstock.coordination.group.classic.subscriptions import CONSUMER
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.embedded import plan_bytes
@@ -41,6 +45,8 @@ def downgrade(draft: Draft, group: Group) -> None:
     classic.phase = Phase.STABLE
     write_end(turn, group)
     plan = {member.id: member.assignment for member in classic.members.values()}
+    if sum(map(len, plan.values())) > PLAN_BYTES_MAX:
+        plan = {}  # it is not going to last, and memory has it
     write_plan(turn, group.name, classic, plan, will_last=False)
     for each in classic.members.values():
         touch(turn, each)

@@ -78,6 +78,11 @@ class Draft:
         )
 
     @property
+    def is_blank(self) -> bool:
+        """Whether it has the same members and the same expressions as the group."""
+        return not (self.changed or self.resolved)
+
+    @property
     def natives(self) -> int:
         """Members that are not of the classic protocol."""
         count = self.body.natives
@@ -125,8 +130,8 @@ class Draft:
         self.targets.pop(member_id, None)
 
     def bump(self) -> None:
-        """The target has to be made anew. One that has not been made yet will take it all in."""
-        if self.epoch <= self.target_epoch:
+        """The target has to be made anew. One that has not been begun yet will take it all in."""
+        if self.epoch <= max(self.target_epoch, self.body.planned_epoch):
             self.epoch += 1
 
     # -- what is written

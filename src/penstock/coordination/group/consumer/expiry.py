@@ -7,11 +7,11 @@ from math import inf
 from penstock.coordination.group.consumer.downgrading import downgrade, is_to_be_classic
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.leaving import depart
+from penstock.coordination.group.consumer.making import make_on
 from penstock.coordination.group.consumer.phases import MemberState
 from penstock.coordination.group.consumer.searches import are_open, search_on
 from penstock.coordination.group.consumer.sessions import give_time, touch
 from penstock.coordination.group.consumer.state import Consumer
-from penstock.coordination.group.consumer.targets import settle
 from penstock.coordination.group.consumer.topics import look_again
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
@@ -52,7 +52,7 @@ def expire(turn: Turn, group: Group) -> None:
             search_on(draft)
         if draft.resolved:
             draft.bump()
-        settle(draft)
+        make_on(draft)
         draft.write()
     _wake_for_the_next(turn, body)
 

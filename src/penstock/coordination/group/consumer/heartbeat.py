@@ -20,7 +20,7 @@ from penstock.coordination.group.consumer.requests import (
     profile_after,
     says_nothing_new,
 )
-from penstock.coordination.group.consumer.searches import resolve
+from penstock.coordination.group.consumer.searches import check_expressions, resolve
 from penstock.coordination.group.consumer.sessions import interval_ms, touch, watch_revocation
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.consumer.subscriptions import wanted
@@ -119,6 +119,7 @@ def advance(
     if is_new or member is not before:
         draft.put(member)
     if is_new or is_renewed:
+        check_expressions(draft, before.profile.regex, profile.regex)
         resolve(draft, profile.regex)
         draft.bump()
     settle(draft)

@@ -57,6 +57,8 @@ def take_place(draft: Draft, holder: ConsumerMember, member_id: str) -> Consumer
     member = ConsumerMember(member_id, holder.profile, holding)
     draft.put(member)
     draft.targets[member_id] = target
+    if draft.body.making is not None:  # it is made for the former id
+        draft.bump()
     return member
 
 

@@ -5,6 +5,8 @@ A field that is null is as it was. The first heartbeat of a member, with epoch 0
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from penstock.config import BrokerConfig
@@ -59,10 +61,15 @@ def _check_lengths(request: ConsumerGroupHeartbeatRequest) -> None:
     names = request.subscribed_topic_names
     if names is None:
         return
-    if len(names) > TOPICS_MAX:
-        raise _invalid(f"a member subscribes to at most {TOPICS_MAX} topics by name")
+    check_topic_count(names)
     if any(len(name) > TOPIC_CHARS_MAX for name in names):
         raise _invalid(f"a topic's name has at most {TOPIC_CHARS_MAX} characters")
+
+
+def check_topic_count(names: Sequence[str]) -> None:
+    """Of a member's subscription, whichever protocol it speaks."""
+    if len(names) > TOPICS_MAX:
+        raise _invalid(f"a member subscribes to at most {TOPICS_MAX} topics by name")
 
 
 def _check_wishes(config: BrokerConfig, request: ConsumerGroupHeartbeatRequest) -> None:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from penstock.coordination.group.assignors import Assignment
+from penstock.coordination.group.consumer.interests import Interests
+from penstock.coordination.group.consumer.lookups import Lookups
 from penstock.coordination.group.consumer.member import ConsumerMember, Holding, Place, Profile
 from penstock.coordination.group.consumer.phases import MemberState
 
 if TYPE_CHECKING:
     from penstock.coordination.group.classic.state import Classic
+    from penstock.coordination.group.consumer.making import Making
 
 K = TypeVar("K")
 
@@ -29,21 +32,15 @@ class Resolved(Struct, frozen=True):
     time_ms: int
 
 
-class Search:
-    """For the topics that a regular expression stands for."""
-
-    __slots__ = ("found", "left")
-
-    def __init__(self, names: list[str]) -> None:
-        self.left = names
-        self.found: set[str] = set()
-
-
 class Consumer:
     __slots__ = (
         "assignor_votes",
+        "classic_bytes",
         "classic_votes",
         "epoch",
+        "interests",
+        "lookups",
+        "making",
         "members",
         "metadata_hash",
         "natives",
@@ -53,7 +50,6 @@ class Consumer:
         "regex_users",
         "regexes",
         "rivals",
-        "searches",
         "sessions",
         "settled",
         "static",
@@ -61,7 +57,6 @@ class Consumer:
         "target",
         "target_due_ms",
         "target_epoch",
-        "topic_users",
     )
 
     def __init__(self) -> None:
@@ -81,11 +76,13 @@ class Consumer:
         """Who has a partition, or has yet to give it up."""
         self.rivals: dict[Place, frozenset[str]] = {}
         """Who else may have it: some have come from a classic group, whose plan gave it twice."""
-        self.topic_users: Counter[str] = Counter()
+        self.interests = Interests()
         self.regex_users: Counter[str] = Counter()
         self.assignor_votes: Counter[str] = Counter()
         self.classic_votes: Counter[str] = Counter()
         """How many members of the classic protocol propose each assignor of theirs."""
+        self.classic_bytes = 0
+        """That those say of themselves, in all of these."""
         self.natives = 0
         """Members that are not of the classic protocol."""
         self.settled: Counter[int] = Counter()
@@ -95,12 +92,14 @@ class Consumer:
         """By when members must have shown that they are alive."""
         self.rebalances: dict[str, float] = {}
         """By when some must have done what they were told to: revoke, join again, sync."""
+        self.making: Making | None = None
+        """The target of a large group, on its way."""
         self.target_due_ms = 0.0
         """Before that, no new target is made."""
         self.refresh_ms = 0.0
         """When the topics are to be looked at, even if nobody says that they have changed."""
-        self.searches: dict[str, Search] = {}
-        """By expression: those under way."""
+        self.lookups = Lookups()
+        """Of what expressions stand for."""
         self.successor: Classic | None = None
         """What the group becomes when its end as a group of this protocol is applied."""
 
@@ -112,9 +111,19 @@ class Consumer:
     def is_assigning(self) -> bool:
         return self.epoch > self.target_epoch
 
+    @property
+    def planned_epoch(self) -> int:
+        """Of the target that is there, or is being made: what changes now comes too late for it."""
+        return self.making.epoch if self.making is not None else self.target_epoch
+
+    @property
+    def planned_hash(self) -> int:
+        return self.making.metadata_hash if self.making is not None else self.metadata_hash
+
     def put(self, member: ConsumerMember) -> None:
         before = self.members.get(member.id)
         if before is None or before.profile is not member.profile:
+            self._subscribe(before, member)
             if before is not None:
                 self._count(before.profile, -1)
                 self._unname(before)
@@ -130,20 +139,34 @@ class Consumer:
     def remove(self, member_id: str) -> None:
         member = self.members.pop(member_id, None)
         if member is not None:
+            self.interests.unsubscribe(member.profile.topics)
             self._count(member.profile, -1)
             self._unname(member)
             self._release(member)
         self.sessions.pop(member_id, None)
         self.rebalances.pop(member_id, None)
 
+    def _subscribe(self, before: ConsumerMember | None, member: ConsumerMember) -> None:
+        """The new before the old, as they mostly have the same names."""
+        self.interests.subscribe(member.profile.topics)
+        if before is not None:
+            self.interests.unsubscribe(before.profile.topics)
+
     def _unname(self, member: ConsumerMember) -> None:
         instance_id = member.instance_id
         if instance_id is not None and self.static.get(instance_id) == member.id:
             del self.static[instance_id]
 
+    def resolve(self, text: str, resolved: Resolved | None) -> None:
+        """What an expression stands for from now on; None if nobody uses it any more."""
+        before = self.regexes.pop(text, None)
+        if resolved is not None:
+            self.regexes[text] = resolved
+        self.interests.match(
+            before.topics if before else frozenset(), resolved.topics if resolved else frozenset()
+        )
+
     def _count(self, profile: Profile, step: int) -> None:
-        for topic in profile.topics:
-            _add(self.topic_users, topic, step)
         if profile.regex:
             _add(self.regex_users, profile.regex, step)
         if profile.assignor:
@@ -151,8 +174,9 @@ class Consumer:
         if profile.classic is None:
             self.natives += step
         else:
-            for name, _ in profile.classic.protocols:
+            for name, metadata in profile.classic.protocols:
                 _add(self.classic_votes, name, step)
+                self.classic_bytes += step * len(metadata)
 
     def holders(self, place: Place) -> frozenset[str]:
         """All who have a partition, or may have it."""

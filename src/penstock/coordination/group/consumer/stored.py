@@ -70,7 +70,9 @@ def apply_profile(groups: Groups, key: ProfileKey, value: ProfileValue | None) -
     if value is not None:
         body = _body(groups, key.group_id)
         member = body.members.get(key.member_id) or ConsumerMember(key.member_id)
-        body.put(replace(member, profile=profile_of(value, groups.intern)))
+        profile = profile_of(value, groups.intern)
+        profile = replace(profile, topics=body.interests.shared(profile.topics))
+        body.put(replace(member, profile=profile))
     elif (known := _known(groups, key.group_id)) is not None:
         known.remove(key.member_id)
 
@@ -122,9 +124,9 @@ def apply_regex(groups: Groups, key: RegexKey, value: RegexValue | None) -> None
     if value is not None:
         topics = frozenset(map(groups.intern, value.topics))
         resolved = Resolved(topics, value.version, value.timestamp)
-        _body(groups, key.group_id).regexes[key.regular_expression] = resolved
+        _body(groups, key.group_id).resolve(key.regular_expression, resolved)
     elif (known := _known(groups, key.group_id)) is not None:
-        known.regexes.pop(key.regular_expression, None)
+        known.resolve(key.regular_expression, None)
 
 
 def _body(groups: Groups, name: str) -> Consumer:

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
-from hashlib import blake2b
-from struct import pack, unpack
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.consumer.draft import Draft
+from penstock.coordination.group.consumer.interests import Sized, hash_of, sized
 from penstock.coordination.group.consumer.member import ConsumerMember, Profile
-from penstock.metadata.cluster import Topic
+
+
+class Subscribed(NamedTuple):
+    """The topics that are there and that anyone in the group subscribes to."""
+
+    topics: Mapping[str, Sized]
+    hash: int
+
+
+def subscribed(draft: Draft) -> Subscribed:
+    """Of the group as it is, apart from what this turn changes."""
+    interests = draft.body.interests
+    interests.look(draft.turn.image.topics)
+    return Subscribed(dict(interests.present), interests.hash)
+
+
+def subscribed_by(draft: Draft, profiles: Iterable[Profile]) -> Subscribed:
+    """The same by these members: for a few, as it goes through all of their names."""
+    topics = draft.turn.image.topics
+    names = set().union(*(topics_of(draft, each) for each in profiles))
+    there = {name: sized(topics[name]) for name in names if name in topics}
+    return Subscribed(there, hash_of(there.values()))
 
 
 def topics_of(draft: Draft, profile: Profile) -> Iterable[str]:
@@ -19,34 +40,20 @@ def topics_of(draft: Draft, profile: Profile) -> Iterable[str]:
     return {*profile.topics, *resolved.topics} if resolved else profile.topics
 
 
-def subscribed(draft: Draft) -> dict[str, Topic]:
-    """The topics that are there and that anyone in the group subscribes to, by name."""
-    users, texts = draft.body.topic_users, draft.body.regex_users
-    if draft.changed:
-        users, texts = users.copy(), texts.copy()
-        for before, after in draft.profiles():
-            if before is not None:
-                users.subtract(before.topics)
-                texts[before.regex] -= 1
-            if after is not None:
-                users.update(after.topics)
-                texts[after.regex] += 1
-    names = {name for name, count in users.items() if count > 0}
-    for text, count in texts.items():
-        resolved = draft.regex(text) if count > 0 else None
-        names.update(resolved.topics if resolved else ())
-    topics = draft.turn.image.topics
-    return {name: topics[name] for name in sorted(names) if name in topics}
+def name_count(draft: Draft, profile: Profile) -> int:
+    """What looking at these costs."""
+    resolved = draft.regex(profile.regex) if profile.regex else None
+    return len(profile.topics) + (len(resolved.topics) if resolved else 0)
 
 
-def hash_of(topics: Iterable[Topic]) -> int:
-    """Another number when a topic has come, gone, been made anew, or got more partitions."""
-    summary = blake2b(digest_size=8)
-    is_empty = True
-    for topic in topics:
-        summary.update(topic.id + pack(">i", topic.record.partitions))
-        is_empty = False
-    return 0 if is_empty else int(unpack(">q", summary.digest())[0])
+def each_once(members: Iterable[ConsumerMember]) -> dict[tuple[int, str], Profile]:
+    """One of those who want the same, by what it wants. The same names are the same object in a
+    group, which saves looking at them."""
+    return {kind_of(each.profile): each.profile for each in members}
+
+
+def kind_of(profile: Profile) -> tuple[int, str]:
+    return id(profile.topics), profile.regex
 
 
 def wanted(draft: Draft, member: ConsumerMember) -> Assignment:

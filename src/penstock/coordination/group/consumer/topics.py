@@ -7,7 +7,6 @@ from collections.abc import Collection
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.searches import heed_topics, look_up_all
 from penstock.coordination.group.consumer.state import Consumer
-from penstock.coordination.group.consumer.subscriptions import hash_of, subscribed
 from penstock.coordination.group.consumer.targets import settle
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
@@ -18,8 +17,9 @@ def topics_changed(turn: Turn, group: Group, topics: Collection[str]) -> None:
     body = group.body
     if not isinstance(body, Consumer) or not body.members:
         return
-    if body.regex_users or any(name in body.topic_users for name in topics):
+    if body.regex_users or any(name in body.interests.users for name in topics):
         draft = Draft(turn, group.name, body)
+        body.interests.doubt(topics)
         heed_topics(draft, topics)
         renew(draft)
 
@@ -27,13 +27,16 @@ def topics_changed(turn: Turn, group: Group, topics: Collection[str]) -> None:
 def look_again(turn: Turn, group: Group, body: Consumer) -> None:
     """In case that nobody told us: there was no coordinator then, say."""
     draft = Draft(turn, group.name, body)
+    body.interests.doubt_all(turn.image.topics)
     look_up_all(draft)
     renew(draft)
 
 
 def renew(draft: Draft) -> None:
-    """Make a new target if the topics are not those that the last one was made for."""
-    if draft.resolved or hash_of(subscribed(draft).values()) != draft.metadata_hash:
+    """Make a new target if the topics are not those that the last one was made for, or is."""
+    body = draft.body
+    body.interests.look(draft.turn.image.topics)
+    if draft.resolved or body.interests.hash != body.planned_hash:
         draft.bump()
     settle(draft)
     draft.write()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.rounds import refuse_join, refuse_sync
 from penstock.coordination.group.classic.state import Classic, Member
@@ -30,6 +32,7 @@ from penstock.coordination.group.consumer.member import (
 )
 from penstock.coordination.group.consumer.phases import MemberState
 from penstock.coordination.group.consumer.reconciling import together, without
+from penstock.coordination.group.consumer.requests import check_topic_count
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
@@ -91,7 +94,7 @@ class Held(NamedTuple):
 
 def _convert(draft: Draft, body: Classic) -> None:
     try:
-        profiles = {member.id: _profile(member) for member in body.members.values()}
+        profiles = _profiles(body)
         held = {member.id: _held(draft.turn, body, member) for member in body.members.values()}
     except Malformed as problem:
         raise _refused(f"what they say cannot be read: {problem}") from None
@@ -106,9 +109,23 @@ def _convert(draft: Draft, body: Classic) -> None:
     draft.epoch = draft.target_epoch = body.generation
 
 
+def _profiles(body: Classic) -> dict[str, Profile]:
+    """Whose names are one object where they are the same, as in a group (`Interests.shared`)."""
+    profiles = {member.id: _profile(member) for member in body.members.values()}
+    one = {each.topics: each.topics for each in profiles.values()}
+    return {
+        member_id: replace(each, topics=one[each.topics]) for member_id, each in profiles.items()
+    }
+
+
 def _profile(member: Member) -> Profile:
+    subscription = subscription_of(member.protocols)
+    try:
+        check_topic_count(subscription.topics)
+    except Refused as refused:
+        raise _refused(refused.message) from None
     return profile_of_classic(
-        subscription_of(member.protocols),
+        subscription,
         member.protocols,
         instance_id=member.instance_id,
         client_id=member.client_id,

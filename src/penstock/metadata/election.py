@@ -1,0 +1,283 @@
+"""Who leads a partition, and who counts as in sync with it, given who is alive.
+
+A leader comes from those that are in sync, else from those that have all that is committed though
+they are not in sync (KIP-966). Where neither lives the partition waits without a leader, unless the
+topic would rather lose records than wait.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import msgspec
+
+from penstock.config import TopicConfig
+from penstock.metadata.changes import Commit
+from penstock.metadata.cluster import Topic
+from penstock.metadata.image import Image
+from penstock.metadata.reassignment import completed
+from penstock.metadata.records import (
+    TERM,
+    PartitionRecord,
+    TermRecord,
+    broker_key,
+    encode,
+    partition_key,
+)
+from penstock.metadata.store import OPERATIONS_MAX, Check, Put
+
+log = logging.getLogger(__name__)
+
+Place = tuple[bytes, int]
+"""A partition, by its topic's id and its index."""
+
+NOBODY = -1
+PARTITIONS_A_COMMIT = OPERATIONS_MAX - 1
+"""The controller's term is checked too."""
+ISR_A_COMMIT = OPERATIONS_MAX // 2
+JOINING_A_COMMIT = OPERATIONS_MAX - ISR_A_COMMIT - 1
+"""Brokers whose registrations are checked too, as is the leader's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a topic's settings say."""
+
+    min_isr: int
+    unclean: bool
+    """Whether any replica may lead where none is left that has all."""
+
+
+def settled(
+    record: PartitionRecord,
+    up: Collection[int],
+    rules: Rules,
+    *,
+    leader_is_new: bool = False,
+) -> PartitionRecord:
+    """What the record should be; the same one if it is right as it stands.
+
+    `up` are the brokers that are alive and stay so. `leader_is_new`: the leader's process died, and
+    another has taken its place before anybody noticed.
+    """
+    isr = tuple(broker for broker in record.isr if broker in up) or record.isr
+    eligible = _eligible(record, isr, rules)
+    leader = _leader(record, isr, up)
+    if leader == NOBODY:
+        isr, eligible, leader = _last_resort(record, isr, eligible, up, rules)
+    has_new_term = leader != record.leader or leader_is_new
+    if not has_new_term and (isr, eligible) == (record.isr, record.eligible):
+        return record
+    return msgspec.structs.replace(
+        record,
+        isr=isr,
+        eligible=eligible,
+        leader=leader,
+        leader_epoch=record.leader_epoch + has_new_term,
+        partition_epoch=record.partition_epoch + 1,
+    )
+
+
+def _eligible(record: PartitionRecord, isr: tuple[int, ...], rules: Rules) -> tuple[int, ...]:
+    if len(isr) >= rules.min_isr:
+        return ()
+    left = (*record.eligible, *record.isr)
+    return tuple(broker for broker in record.replicas if broker in left and broker not in isr)
+
+
+def _leader(record: PartitionRecord, isr: tuple[int, ...], up: Collection[int]) -> int:
+    """The one that leads, as long as it can; else the first replica that is in sync and up."""
+    if record.leader in isr and record.leader in up:
+        return record.leader
+    ready = [broker for broker in record.replicas if broker in isr and broker in up]
+    return ready[0] if ready else NOBODY
+
+
+def _last_resort(
+    record: PartitionRecord,
+    isr: tuple[int, ...],
+    eligible: tuple[int, ...],
+    up: Collection[int],
+    rules: Rules,
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """In-sync replicas, eligible ones and leader, where nobody who is in sync is up."""
+    ready = [broker for broker in record.replicas if broker in eligible and broker in up]
+    if ready:
+        alone = (ready[0],)
+        return alone, _eligible(record, alone, rules), ready[0]
+    ready = [broker for broker in record.replicas if broker in up]
+    if ready and rules.unclean:
+        return (ready[0],), (), ready[0]
+    return isr, eligible, NOBODY
+
+
+def settle_partitions(image: Image, places: Iterable[Place]) -> Commit[int]:
+    """The controller's: as many of these as a commit takes; the answer is how many those were."""
+    term = image.single(TermRecord)
+    assert term is not None
+    up = [node_id for node_id in image.brokers if node_id not in image.leaving]
+    return _rewrite(
+        image, places, (TERM, term.revision), lambda topic, index: _settle(image, topic, index, up)
+    )
+
+
+def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> PartitionRecord | None:
+    record = topic.partition(index)
+    if record is None:
+        return None
+    config = image.config(topic)
+    rules = _rules(config, record, unclean=config.unclean_leader_election_enable)
+    alive = _with_the_last(record, up, image)
+    now = settled(record, alive, rules, leader_is_new=leader_is_new(image, topic, index, record))
+    now = completed(now, up, rules.min_isr)
+    if now.leader not in (NOBODY, *record.isr, *record.eligible):
+        log.error(
+            "broker %d leads %s-%d now, without having been in sync: records may be lost",
+            now.leader,
+            topic.name,
+            index,
+        )
+    return now
+
+
+def _rules(config: TopicConfig, record: PartitionRecord, *, unclean: bool) -> Rules:
+    return Rules(min(config.min_insync_replicas, len(record.replicas)), unclean)
+
+
+def _with_the_last(record: PartitionRecord, up: Collection[int], image: Image) -> Collection[int]:
+    """A broker that is about to stop leads on where nobody can take over from it."""
+    if any(broker in up for broker in (*record.isr, *record.eligible)):
+        return up
+    return image.brokers
+
+
+def leader_is_new(image: Image, topic: Topic, index: int, record: PartitionRecord) -> bool:
+    """Whether the leader crashed and was started again. It is to begin a new term first."""
+    broker = image.brokers.get(record.leader)
+    if broker is None or broker.record.clean:
+        return False
+    return topic.partition_revision(index) < broker.epoch
+
+
+def leads_for_others(image: Image, node_id: int) -> bool:
+    """Whether a broker that is about to stop leads anything that another could lead."""
+    others = [each for each in image.brokers if each not in image.leaving and each != node_id]
+    return any(
+        record is not None
+        and record.leader == node_id
+        and any(broker in others for broker in (*record.isr, *record.eligible))
+        for topic in image.topics.values()
+        for record in topic.partitions
+    )
+
+
+def resign(image: Image, node_id: int, has_lost: Callable[[Topic, int], bool]) -> Commit[int]:
+    """A broker's own, before it registers: it is in sync no more where it has lost records.
+
+    As many as a commit takes; the answer is how many those were.
+    """
+    places = [
+        (topic.id, index)
+        for topic in image.topics.values()
+        for index, record in enumerate(topic.partitions)
+        if record is not None and node_id in (*record.isr, *record.eligible, record.leader)
+        if has_lost(topic, index)
+    ]
+    guard = image.registration(node_id)
+    return _rewrite(image, places, guard, lambda topic, index: _without(topic, index, node_id))
+
+
+def _without(topic: Topic, index: int, node_id: int) -> PartitionRecord | None:
+    record = topic.partition(index)
+    if record is None:
+        return None
+    leads = record.leader == node_id
+    return msgspec.structs.replace(
+        record,
+        isr=tuple(broker for broker in record.isr if broker != node_id),
+        eligible=tuple(broker for broker in record.eligible if broker != node_id),
+        leader=NOBODY if leads else record.leader,
+        leader_epoch=record.leader_epoch + leads,
+        partition_epoch=record.partition_epoch + 1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WantedIsr:
+    """In-sync replicas that a leader asks for."""
+
+    leader_epoch: int
+    isr: frozenset[int]
+    is_repeated: bool = False
+    """It was asked before, and nobody knows what became of it. So the record is written even if
+    nothing in it changes: what may still be under way then comes to nothing."""
+    joining: Mapping[int, int] | None = None
+    """Those of them that were not in sync, with the registrations in which they have caught up:
+    since then they may have been replaced, and have nothing (KIP-903)."""
+
+
+def change_isr(
+    image: Image, node_id: int, wanted: Mapping[Place, WantedIsr], *, broker_epoch: int
+) -> Commit[int]:
+    """A leader's, for terms that it still is the leader in. Only brokers that live are in sync."""
+    joined: dict[int, Check] = {}
+
+    def may_join(broker: int, asked: WantedIsr) -> bool:
+        known = image.brokers.get(broker)
+        if known is None or broker in image.leaving or len(joined) >= JOINING_A_COMMIT:
+            return False
+        if asked.joining is not None and asked.joining.get(broker) != known.epoch:
+            return False
+        joined[broker] = broker_key(broker), known.epoch
+        return True
+
+    def with_isr(topic: Topic, index: int) -> PartitionRecord | None:
+        record, asked = topic.partition(index), wanted[topic.id, index]
+        if record is None or (record.leader, record.leader_epoch) != (node_id, asked.leader_epoch):
+            return None
+        isr = tuple(
+            broker
+            for broker in record.replicas
+            if broker in asked.isr and (broker in record.isr or may_join(broker, asked))
+        )
+        if record.isr == isr and not asked.is_repeated:
+            return None
+        rules = _rules(image.config(topic), record, unclean=False)
+        return msgspec.structs.replace(
+            record,
+            isr=isr,
+            eligible=_eligible(record, isr, rules),
+            partition_epoch=record.partition_epoch + 1,
+        )
+
+    places = list(islice(wanted, ISR_A_COMMIT))
+    commit = _rewrite(image, places, (broker_key(node_id), broker_epoch), with_isr)
+    return replace(commit, checks=[*commit.checks, *joined.values()] if commit.puts else ())
+
+
+def _rewrite(
+    image: Image,
+    places: Iterable[Place],
+    guard: Check | None,
+    rewritten: Callable[[Topic, int], PartitionRecord | None],
+) -> Commit[int]:
+    """Records that are not as they should be, up to the most that a commit takes."""
+    checks: list[Check] = [guard] if guard else []
+    puts: list[Put] = []
+    encoded: dict[PartitionRecord, bytes] = {}
+    for topic_id, index in places:
+        topic = image.topic_by_id(topic_id)
+        now = rewritten(topic, index) if topic else None
+        if topic is None or now is None or now is topic.partition(index):
+            continue
+        key = partition_key(topic_id, index)
+        checks.append((key, topic.partition_revision(index)))
+        if now not in encoded:  # partitions of one shape share their record
+            encoded[now] = encode(now)
+        puts.append((key, encoded[now]))
+        if len(puts) == PARTITIONS_A_COMMIT:
+            break
+    return Commit(answer=len(puts), checks=checks if puts else (), puts=puts)

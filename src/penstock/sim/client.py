@@ -1,0 +1,135 @@
+"""A simulated client's way to the brokers: who leads what, and a connection to each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import TypeVar
+
+from penstock.errors import ErrorCode
+from penstock.sim.cluster import Cluster
+from penstock.sim.exchange import Exchange
+from penstock.sim.loop import VirtualLoop
+from penstock.sim.network import SimNetwork
+from penstock.wire.codec import Message
+from penstock.wire.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from penstock.wire.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+M = TypeVar("M", bound=Message)
+Address = tuple[str, int]
+
+METADATA_VERSION, CREATE_VERSION = 9, 5
+ANSWER_S_MAX = 30.0
+CONNECT_S_MAX = 5.0
+RETRY_S = 0.1
+
+
+class Unreached(Exception):
+    """No answer came, for whatever reason: what was asked may have been done or not."""
+
+
+class SimClient:
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.loop: VirtualLoop = cluster.loop(name)
+        self.name = name
+        self.random: Random = cluster.scheduler.chance(name)
+        host = f"10.0.1.{len(cluster.loops)}"
+        self._network = SimNetwork(cluster.internet, self.loop, host)
+        self._bootstrap: Sequence[Address] = cluster.addresses
+        self._exchanges: dict[Address, Exchange] = {}
+        self._leaders: dict[tuple[str, int], Address] = {}
+
+    def note(self, line: str) -> None:
+        self.loop.scheduler.note(f"{self.name}: {line}")
+
+    def complain(self, line: str) -> None:
+        """Of an answer that must not be: the run has failed."""
+        self.loop.scheduler.fail(f"{self.name}: unexpected answer: {line}")
+
+    # Asking
+
+    async def ask_any(self, request: Message, version: int, kind: type[M]) -> M:
+        return await self._ask_at(self.random.choice(self._bootstrap), request, version, kind)
+
+    async def _ask_at(self, address: Address, request: Message, version: int, kind: type[M]) -> M:
+        exchange = await self._exchange(address)
+        return await answered(exchange, exchange.ask(request, version, kind))
+
+    async def _exchange(self, address: Address) -> Exchange:
+        found = self._exchanges.get(address)
+        if found is not None and found.is_open:
+            return found
+        try:
+            async with asyncio.timeout(CONNECT_S_MAX):
+                connection = await self._network.connect(*address)
+        except (OSError, TimeoutError) as problem:
+            raise Unreached(str(problem)) from problem
+        made = self._exchanges[address] = Exchange(self.loop, connection, self.name)
+        return made
+
+    # Leaders
+
+    async def leader(self, topic: str, partition: int) -> Exchange:
+        """A connection to the broker that leads a partition, as far as this client knows."""
+        if (topic, partition) not in self._leaders:
+            await self._learn_leaders(topic)
+        address = self._leaders.get((topic, partition))
+        if address is None:
+            raise Unreached(f"{topic}-{partition} has no leader")
+        try:
+            return await self._exchange(address)
+        except Unreached:
+            self.forget_leaders()
+            raise
+
+    def forget_leaders(self) -> None:
+        self._leaders.clear()
+
+    async def _learn_leaders(self, topic: str) -> None:
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
+        )
+        answer = await self.ask_any(request, METADATA_VERSION, MetadataResponse)
+        addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
+        for found in answer.topics:
+            for partition in found.partitions:
+                if partition.leader_id in addresses:
+                    self._leaders[topic, partition.partition_index] = addresses[partition.leader_id]
+
+    # Topics
+
+    async def create_topic(
+        self, name: str, partitions: int, replication: int, configs: Mapping[str, str]
+    ) -> None:
+        settings = [CreatableTopicConfig(key, value) for key, value in configs.items()]
+        topic = CreatableTopic(name, partitions, replication, configs=settings)
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
+        while True:
+            try:
+                answer = await self.ask_any(request, CREATE_VERSION, CreateTopicsResponse)
+                code = answer.topics[0].error_code
+                if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                    return
+            except Unreached:
+                pass
+            await asyncio.sleep(RETRY_S)
+
+
+async def answered(exchange: Exchange, answer: asyncio.Future[M]) -> M:
+    """The answer; a connection that brings none for too long is given up."""
+    try:
+        async with asyncio.timeout(ANSWER_S_MAX):
+            return await answer
+    except (ConnectionError, TimeoutError) as problem:
+        exchange.close()
+        raise Unreached(str(problem)) from problem

@@ -1,0 +1,46 @@
+"""What simulated clients did, and what came of it: all that the checker looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class Outcome(Enum):
+    OK = "ok"
+    FAILED = "failed"
+    """Surely not written."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class Send:
+    """One value, in the order in which its producer has sent them to a partition."""
+
+    producer: str
+    partition: int
+    value: int
+    outcome: Outcome = Outcome.UNKNOWN
+    offset: int | None = None
+
+
+class Seen(NamedTuple):
+    partition: int
+    offset: int
+    value: int
+
+
+@dataclass(slots=True)
+class History:
+    sends: list[Send] = field(default_factory=list)
+    polls: dict[str, list[Seen]] = field(default_factory=dict)
+    """By reader, each of which goes on where it was."""
+    last_reads: dict[str, list[Seen]] = field(default_factory=dict)
+    """Of everything from the beginning, after all faults are over."""
+
+    def send(self, producer: str, partition: int) -> Send:
+        """The next value, which is used only once."""
+        made = Send(producer, partition, len(self.sends))
+        self.sends.append(made)
+        return made

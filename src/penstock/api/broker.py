@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from penstock.api.coordinator import Coordinator
@@ -28,6 +29,7 @@ from penstock.world.ports import Chance, Clock, Cold, Disk
 lines = logging.getLogger(__name__)
 
 
+OPEN_AGAIN_MS = 5000
 Place = tuple[bytes, int]
 """A partition, by its topic's id and its index."""
 InSteps = Callable[[Steps[Any]], Awaitable[Any]]
@@ -53,14 +55,10 @@ class NotOpen(Refused):
     """A log of which something has to be made again, which takes its time: ask again later, or when
     the log's own steps have been carried out."""
 
-    def __init__(self, name: str, log: PartitionLog) -> None:
+    def __init__(self, name: str, steps: Callable[[], Steps[None]]) -> None:
         super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{name} is being opened; try again")
-        self.log = log
-
-    def steps(self) -> Steps[None]:
-        """Whether it can be opened shows at the next attempt."""
-        with suppress(OSError, Unusable, Refused):
-            yield from self.log.open_steps()
+        self.steps = steps
+        """Whether the log can be opened shows at the next attempt."""
 
 
 class Broker:
@@ -107,6 +105,8 @@ class Broker:
         self.on_caught_up: Callable[[], None] = lambda: None
         self._moved: dict[Leader, None] = {}
         self._dropped: list[Dropped] = []
+        self._unopened: dict[PartitionLog, tuple[Exception, float]] = {}
+        """Logs that could not be opened, and until when that is not tried again."""
         self._unreadable: set[str] = set()
         """Partitions whose logs could not be opened, so that it is said once."""
 
@@ -186,8 +186,9 @@ class Broker:
         name = f"{topic.name}-{index}"
         try:
             log = self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
+            self._check_opening(log)
             if not (log.open_a_little() or self.open_soon(log)):
-                raise NotOpen(name, log)
+                raise NotOpen(name, partial(self.opening, log))
         except (OSError, Unusable) as problem:
             if name not in self._unreadable:
                 self._unreadable.add(name)
@@ -196,6 +197,18 @@ class Broker:
         for damage in log.damage:
             lines.error("%s is damaged: %s; reads of it are refused", name, damage)
         return log
+
+    def opening(self, log: PartitionLog) -> Steps[None]:
+        """A log that takes long to open; why it cannot be, its users are told for a while."""
+        try:
+            yield from log.open_steps()
+        except (OSError, Unusable, Refused) as problem:
+            self._unopened[log] = problem, self.monotonic_ms() + OPEN_AGAIN_MS
+
+    def _check_opening(self, log: PartitionLog) -> None:
+        problem, until_ms = self._unopened.get(log, (None, 0.0))
+        if problem is not None and self.monotonic_ms() < until_ms:
+            raise problem
 
     def open_leaders(self) -> list[Leader]:
         """Partitions that have been used since the start; the others have nothing to look after."""

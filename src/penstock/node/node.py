@@ -371,9 +371,7 @@ class Node:
 
     async def _open_in_steps(self, partition: PartitionLog) -> None:
         try:
-            await self.broker.in_steps(partition.open_steps())
-        except (OSError, Unusable, Refused) as problem:
-            log.error("%s could not be opened: %s", partition.folder, problem)
+            await self.broker.in_steps(self.broker.opening(partition))
         finally:
             del self._opening[partition]
 

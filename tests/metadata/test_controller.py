@@ -6,6 +6,7 @@ import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.errors import Refused
+from penstock.metadata.changes import Commit, create_topic
 from penstock.metadata.cluster_changes import announce_leaving, join, register_broker
 from penstock.metadata.election import (
     PARTITIONS_A_COMMIT,
@@ -16,6 +17,7 @@ from penstock.metadata.election import (
     settle_partitions,
 )
 from penstock.metadata.records import TERM, TermRecord
+from penstock.metadata.sweeping import sweep
 from penstock.metadata.terms import begin_term, take_lease
 
 
@@ -222,3 +224,25 @@ def test_a_broker_resigns_only_where_it_has_lost_records(cluster: Cluster) -> No
     commit = resign(cluster.image, 2, lambda topic, index: index == 1)
     cluster.apply(commit)
     assert leaders(cluster) == [(2, 0), (1, 0)]
+
+
+# Leftovers
+
+
+def test_what_is_left_of_topics_that_are_not_there_is_deleted(cluster: Cluster) -> None:
+    cluster.create(assignments={0: [1]})
+    count = PARTITIONS_A_COMMIT + 1
+    lost, young = b"l" * 16, b"y" * 16
+    for topic_id, name in ((lost, "lost"), (young, "young")):
+        commit = create_topic(
+            cluster.image, name, topic_id=topic_id, now_ms=1, partitions=count, replication=1
+        )
+        cluster.apply(Commit(None, ahead=commit.ahead))
+    assert {topic_id for topic_id, _ in cluster.image.orphans()} == {lost, young}
+    answers = []
+    while (swept := sweep(cluster.image, {lost, ID})).deletes:
+        cluster.apply(swept)
+        answers.append(swept.answer)
+    assert answers == [PARTITIONS_A_COMMIT, 1]
+    assert {topic_id for topic_id, _ in cluster.image.orphans()} == {young}
+    assert leaders(cluster) == [(1, 0)]

@@ -160,6 +160,13 @@ class Image:
         """The topic whose name is this one but for dots and underscores, or this one itself."""
         return self._by_collision.get(_collision(name))
 
+    def orphans(self) -> Iterator[tuple[bytes, int]]:
+        """Partitions of topics that are not there, or not yet."""
+        for topic_id in self._tables.keys() - self._by_id.keys():
+            for index, record in enumerate(self._tables[topic_id].records):
+                if record is not None:
+                    yield topic_id, index
+
     def racks(self) -> dict[int, str]:
         """The brokers that live, by id, with the rack each stands in."""
         return {number: self._brokers[number].record.rack for number in sorted(self._brokers)}

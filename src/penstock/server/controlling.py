@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from penstock.config import BrokerConfig
@@ -18,10 +18,11 @@ from penstock.metadata.election import Place, settle_partitions
 from penstock.metadata.growth import settle_factor, widen_topic
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import OFFSETS
-from penstock.metadata.keeper import Keeper
+from penstock.metadata.keeper import AHEAD_MS_MAX, Keeper
 from penstock.metadata.leadership import return_leadership
 from penstock.metadata.records import ControllerRecord
 from penstock.metadata.store import Session, SessionLost, Unavailable
+from penstock.metadata.sweeping import sweep
 from penstock.metadata.terms import begin_term, take_lease
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 RETRY_MS = 500
 PARTITIONS_A_SLICE = 500
 TOPICS_A_SLICE = 100
+SWEEP_MS = 2 * AHEAD_MS_MAX
 RETURN_PAUSE_MS = 1000
 """Between some leaderships that go back and the next ones."""
 
@@ -57,6 +59,7 @@ class Controlling:
         self._tasks = [
             asyncio.create_task(self._run(), name="controller"),
             asyncio.create_task(self._return_leadership(), name="preferred leaders"),
+            asyncio.create_task(self._sweep(), name="leftovers in the store"),
         ]
 
     async def stop(self) -> None:
@@ -163,6 +166,27 @@ class Controlling:
         while count := await self._keeper.change(lambda image: widen_topic(image, topic, replicas)):
             log.info("%s: %d partitions get more replicas", topic, count)
 
+    # -- leftovers
+
+    async def _sweep(self) -> None:
+        """What was left at one look and still is at the next belongs to nobody."""
+        before: set[bytes] = set()
+        while True:
+            await asyncio.sleep(SWEEP_MS / 1000)
+            left = {topic_id for topic_id, _ in self._image.orphans()}
+            try:
+                if self._is_controller and left & before:
+                    await self._sweep_all(left & before)
+            except (Refused, Unavailable) as problem:
+                log.warning("leftovers in the store are deleted another time: %s", problem)
+            except Exception:
+                log.exception("leftovers in the store could not be deleted")
+            before = left
+
+    async def _sweep_all(self, topic_ids: Collection[bytes]) -> None:
+        while await self._keeper.change(lambda image: sweep(image, topic_ids)):
+            pass
+
     # -- leaders
 
     async def _return_leadership(self) -> None:
@@ -177,8 +201,11 @@ class Controlling:
                 log.exception("preferred leaders could not be elected")
 
     def _may_return_leadership(self) -> bool:
-        is_controller = self._holds_term and self._image.controller_id == self._node_id
-        return is_controller and self._config().auto_leader_rebalance
+        return self._is_controller and self._config().auto_leader_rebalance
+
+    @property
+    def _is_controller(self) -> bool:
+        return self._holds_term and self._image.controller_id == self._node_id
 
     async def _return_some(self) -> int:
         percent = self._config().leader_imbalance_percent

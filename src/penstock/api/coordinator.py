@@ -116,8 +116,8 @@ class Coordinator:
             for index, record in enumerate(partitions)
             if record is not None and record.leader == self.broker.node_id
         }
-        deleted = {index for index, shard in self.shards.items() if shard.leader.deleted}
-        for index in (self.shards.keys() - led) | deleted:
+        over = {index for index, shard in self.shards.items() if shard.leader.over is not None}
+        for index in (self.shards.keys() - led) | over:
             self.shards.pop(index).give_up()
         for index in sorted(led - self.shards.keys()):
             self._take_up(index)

@@ -35,7 +35,7 @@ class Rest:
 
     def check(self, time_is_up: bool) -> None:
         """Refuse when it is not going to be committed here, or not in time."""
-        if self.shard.is_over or self.shard.leader.deleted:
+        if self.shard.is_over or self.shard.leader.over is not None:
             raise not_here_any_more()
         if time_is_up:
             raise Refused(

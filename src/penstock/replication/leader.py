@@ -126,10 +126,6 @@ class Leader:
         self.moved.fire()
         self.grown.fire()
 
-    @property
-    def deleted(self) -> bool:
-        return self.over is not None
-
     # -- what is committed
 
     @property

@@ -8,11 +8,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.broker_process import BrokerProcess
 
-settings.register_profile("penstock", deadline=None, print_blob=True)
+settings.register_profile(
+    "penstock",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.register_profile(
+    "search", settings.get_profile("penstock"), derandomize=False, max_examples=1000
+)
 settings.load_profile("penstock")
 
 NEED_KCAT = ["scenarios/test_kcat.py", "scenarios/test_cross_client.py"]

@@ -59,7 +59,7 @@ def data_of(records: st.SearchStrategy[Any]) -> st.SearchStrategy[PartitionData]
     )
 
 
-RANGES = st.builds(FileRange, st.just(FILE), st.integers(0, 1 << 40), st.integers(0, 1 << 30))
+RANGES = st.builds(FileRange, st.just(FILE), st.integers(0, 1 << 40), st.integers(0, 1 << 27))
 PLAIN = data_of(st.just(b"") | st.binary(max_size=300) | RANGES)
 ANSWERS = st.builds(
     FetchResponse,

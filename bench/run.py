@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import consuming, footprint, groups, producing
+from bench import consuming, crowds, footprint, groups, producing
 from bench.measurement import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -27,6 +27,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "commits": groups.commits,
     "groups_at_rest": groups.groups_at_rest,
     "groups_loading": groups.loading,
+    "crowd_classic": crowds.one_classic_group,
+    "crowd_new": crowds.one_new_group,
+    "crowd_own": crowds.own_groups,
 }
 
 

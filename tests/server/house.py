@@ -56,7 +56,7 @@ class MemoryConnection:
         """How many bytes the client still takes."""
         self.is_closed = False
         self.is_reset = False
-        """The client is gone, and the loop does not say so."""
+        """The client is gone."""
         self.readable: Callable[[], None] | None = None
         self.writable: Callable[[], None] | None = None
 
@@ -81,9 +81,6 @@ class MemoryConnection:
     def on_writable(self, callback: Callable[[], None] | None) -> None:
         self.writable = callback
 
-    def is_broken(self) -> bool:
-        return self.is_reset
-
     def close(self) -> None:
         self.is_closed = True
         self.readable = self.writable = None
@@ -94,7 +91,7 @@ class MemoryConnection:
         """What a loop does when the socket is ready; False if nobody waits for that."""
         if self.writable is not None and self.room:
             self.writable()
-        elif self.readable is not None and self.inbound:
+        elif self.readable is not None and (self.inbound or self.is_reset):
             self.readable()
         else:
             return False

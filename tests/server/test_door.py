@@ -10,7 +10,6 @@ import pytest
 from tests.raw_client import a_batch, fetch_of, frame_of, produce_of
 from tests.server.house import House
 
-from penstock.server import door
 from penstock.server.outbox import IN_FLIGHT_MAX
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
 
@@ -127,34 +126,17 @@ async def test_each_request_has_its_own_time_to_arrive(house: House) -> None:
     assert not connection.is_closed
 
 
-async def test_a_connection_that_was_reset_unnoticed_is_closed_after_its_last_request(
-    house: House,
-) -> None:
-    house.desk.create("news")
-    reset = [house.connect() for _ in range(2 * door.CONNECTIONS_A_SLICE + 1)]
-    polling, healthy = house.connect(), house.connect()
-    polling.give(frame_of(fetch_of("news", max_wait_ms=10**9), 11))
-    for connection in (*reset, polling):
-        connection.is_reset = True
-    reset[0].inbound += frame_of(produce_of("news", a_batch(b"v"), acks=0), 9)
-    house.door.close_idle()
-    await house.settle(lambda: house.door.connections == 1)
-    assert not healthy.is_closed
-    assert house.broker.leader("news", 0).log.end_offset == 1
-
-
 async def test_a_reset_does_not_cut_short_what_is_under_way(house: House) -> None:
     house.desk.create("news", record_validation="full")
     connection = house.connect()
     connection.give(frame_of(produce_of("news", a_batch(b"v" * 200_000), acks=0), 9))
-    assert house.session_of(connection)._task
-    connection.is_reset = True
-    house.door.close_idle()
-    assert not connection.is_closed
     session = house.session_of(connection)
+    assert session._task
+    connection.is_reset = True
+    assert not connection.step()
     await house.settle(lambda: session._task is None)
-    house.door.close_idle()
-    await house.settle(lambda: connection.is_closed)
+    assert connection.step()
+    assert connection.is_closed
     assert house.broker.leader("news", 0).log.end_offset == 1
 
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from penstock.errors import Refused, Unusable
 from penstock.metadata.store import Unavailable, Unknown
 from penstock.node import log_lines, settings
+from penstock.node.garbage import look_after_garbage
 from penstock.node.node import Node
 from penstock.node.settings import NodeSettings
 from penstock.world.real import real_world
@@ -24,8 +25,6 @@ HANDLES_MIN = 256
 """With fewer, connections and logs would soon fail each other."""
 HANDLES_FOR_FILES = 10_000
 FEW_CONNECTIONS = 10_000
-GC_THRESHOLDS = (50_000, 20, 50)
-"""Requests make many short-lived objects and hardly any cycles: looking for those can wait."""
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +60,10 @@ async def _serve(wanted: NodeSettings) -> int:
     where = settings.address(node.host, node.port)
     sys.stdout.write(f"penstock ready: broker {wanted.broker.node_id} at {where}\n")
     sys.stdout.flush()
-    # What is there now stays: the collector need not look at it again and again.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+    garbage = asyncio.create_task(look_after_garbage())
     stopping = asyncio.create_task(told_to_stop.wait())
     await asyncio.wait((stopping, node.failed), return_when=asyncio.FIRST_COMPLETED)
+    garbage.cancel()
     if node.failed.done():
         log.critical("stopping at once: %s", node.failed.result())
         return 1

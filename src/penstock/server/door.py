@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 BUFFER_SIZE = 2 << 20
 """One receive buffer serves all connections: a pass is over before the next one begins."""
-CONNECTIONS_A_SLICE = 500
-"""Looked at in one go: at 1 us each."""
 
 
 class Door:
@@ -140,8 +138,7 @@ class Door:
             self.broker.disk_is_full = True  # upkeep says when there is room again
 
     def close_idle(self) -> None:
-        """Connections without a request for too long, requests that never finish arriving, and
-        connections that were reset without our being told."""
+        """Connections without a request for too long, and requests that never finish arriving."""
         now_ms = self.clock.monotonic_ms()
         idle_since = now_ms - self.config.connections_max_idle_ms
         started_by = now_ms - self.config.request_receive_timeout_ms
@@ -152,13 +149,6 @@ class Door:
                 session.close()
             elif session.active_ms < idle_since and not session.is_waiting:
                 session.close()
-        self._close_broken(list(self._sessions))
-
-    def _close_broken(self, sessions: list[Session]) -> None:
-        for session in sessions[:CONNECTIONS_A_SLICE]:
-            session.close_if_broken()
-        if rest := sessions[CONNECTIONS_A_SLICE:]:
-            self.loop.call_soon(self._close_broken, rest)
 
     def close(self) -> None:
         for session in list(self._sessions):

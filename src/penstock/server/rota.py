@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from penstock.world.ports import Clock
 
-SHARE_MS = 5
+SHARE_MS = 2
 """Of one round of the loop, for each of those who take turns."""
 
 

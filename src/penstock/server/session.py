@@ -392,17 +392,6 @@ class Session:
         log.exception("a request from %s could not be handled", self.peer)
         self.close()
 
-    def close_if_broken(self) -> None:
-        """After a reset, once what came before it has been received: of that the loop may not tell
-        us any more. What is under way is not cut short."""
-        if self.closed or not self._connection.is_broken():
-            return
-        if self._reading:
-            self._receive()
-            self._door.loop.call_soon(self.close_if_broken)
-        elif self._task is None and not self._will_go_on:
-            self.close()
-
     def close(self) -> None:
         if self.closed:
             return

@@ -83,9 +83,6 @@ class SimConnection:
     def on_writable(self, callback: Callable[[], None] | None) -> None:
         self._writable.tell(callback)
 
-    def is_broken(self) -> bool:
-        return self._is_reset
-
     def close(self) -> None:
         """Bytes that were never received make it a reset, as they do with TCP."""
         if self.is_closed:

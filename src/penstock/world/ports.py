@@ -193,15 +193,10 @@ class Connection(Protocol):
         ...
 
     def on_readable(self, callback: Callable[[], None] | None) -> None:
-        """Calls whenever there may be something to receive; None stops that."""
+        """Calls whenever there may be something to receive, or its end; None stops that."""
         ...
 
     def on_writable(self, callback: Callable[[], None] | None) -> None: ...
-
-    def is_broken(self) -> bool:
-        """Whether the peer has reset it. `on_readable` may have called for the last time then,
-        although there is more to receive, or the end."""
-        ...
 
     def close(self) -> None: ...
 

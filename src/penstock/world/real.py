@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import select
 import socket
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 from penstock.errors import Unusable
 from penstock.world.ports import Connection, FileRange, Listener, Part, World
+from penstock.world.readiness import Readiness
 from penstock.world.real_disk import RealDisk, RealFile
 
 SENDFILE_FROM = 4096
@@ -40,15 +41,14 @@ class RealChance:
 
 
 class RealConnection:
-    """A non-blocking socket registered with the loop; twice to three times as fast as streams."""
+    """A non-blocking socket; twice to three times as fast as streams."""
 
-    __slots__ = ("_fd", "_loop", "_reading", "_socket", "_writing", "peer")
+    __slots__ = ("_fd", "_socket", "_watched", "peer")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, peer: str) -> None:
-        self._loop = loop
+    def __init__(self, readiness: Readiness, sock: socket.socket, peer: str) -> None:
         self._socket = sock
         self._fd = sock.fileno()
-        self._reading = self._writing = False
+        self._watched = readiness.watch(self._fd)
         self.peer = peer
 
     def recv_into(self, buffer: memoryview) -> int | None:
@@ -110,25 +110,10 @@ class RealConnection:
         return taken
 
     def on_readable(self, callback: Callable[[], None] | None) -> None:
-        if callback is not None:
-            self._loop.add_reader(self._fd, callback)
-        elif self._reading:
-            self._loop.remove_reader(self._fd)
-        self._reading = callback is not None
+        self._watched.on_readable(callback)
 
     def on_writable(self, callback: Callable[[], None] | None) -> None:
-        if callback is not None:
-            self._loop.add_writer(self._fd, callback)
-        elif self._writing:
-            self._loop.remove_writer(self._fd)
-        self._writing = callback is not None
-
-    def is_broken(self) -> bool:
-        """libuv ends its polling at the first event with an error in it, and so calls once for the
-        last bytes and the reset after them. (SO_ERROR would also tell of what may pass.)"""
-        poll = select.poll()
-        poll.register(self._fd, 0)  # errors and hang-ups are always told
-        return bool(poll.poll(0))
+        self._watched.on_writable(callback)
 
     def close(self) -> None:
         self.on_readable(None)
@@ -139,16 +124,17 @@ class RealConnection:
 class RealListener:
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        readiness: Readiness,
         sock: socket.socket,
         on_connection: Callable[[Connection], None],
     ) -> None:
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
+        self._readiness = readiness
         self._socket = sock
         self._on_connection = on_connection
         self._paused: asyncio.TimerHandle | None = None
         self.port: int = sock.getsockname()[1]
-        loop.add_reader(sock.fileno(), self._accept)
+        self._loop.add_reader(sock.fileno(), self._accept)
 
     def _accept(self) -> None:
         for _ in range(64):
@@ -164,7 +150,7 @@ class RealListener:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             peer = f"{address[0]}:{address[1]}"
-            self._on_connection(RealConnection(self._loop, sock, peer))
+            self._on_connection(RealConnection(self._readiness, sock, peer))
 
     def _resume(self) -> None:
         self._paused = None
@@ -178,6 +164,11 @@ class RealListener:
 
 
 class RealNetwork:
+    @cached_property
+    def _readiness(self) -> Readiness:
+        """There is no loop yet when a world is made."""
+        return Readiness(asyncio.get_running_loop())
+
     def host_name(self) -> str:
         return socket.getfqdn()
 
@@ -193,7 +184,7 @@ class RealNetwork:
         except BaseException:
             sock.close()
             raise
-        return RealConnection(loop, sock, f"{host}:{port}")
+        return RealConnection(self._readiness, sock, f"{host}:{port}")
 
     def listen(self, host: str, port: int, on_connection: Callable[[Connection], None]) -> Listener:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -209,7 +200,7 @@ class RealNetwork:
                 f"cannot listen at {host}:{port} ({error.strerror}); "
                 "choose another address with --listen HOST:PORT"
             ) from error
-        return RealListener(asyncio.get_running_loop(), sock, on_connection)
+        return RealListener(self._readiness, sock, on_connection)
 
 
 def real_world() -> World:

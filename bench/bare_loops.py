@@ -11,6 +11,7 @@ import os
 import socket
 import tempfile
 import time
+from pathlib import Path
 
 from bench.pinned_broker import BROKER_CORE
 
@@ -61,3 +62,19 @@ def appending(batch: bytes, total: int, group: int) -> float:
                 os.write(descriptor, batch)
             os.fdatasync(descriptor)
         return total / (time.perf_counter() - began)
+
+
+def copying_file(source: Path) -> float:
+    """GB a second from a file to a file over a TCP connection, and nothing but copying."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        child = os.fork()
+        if child == 0:
+            with socket.create_connection(server.getsockname()) as receiving:
+                _copy_to_file(receiving)
+            os._exit(0)
+        ours, _ = server.accept()
+        began = time.perf_counter()
+        with ours, source.open("rb") as file:
+            ours.sendfile(file)
+        os.wait4(child, 0)
+    return source.stat().st_size / (time.perf_counter() - began) / GB

@@ -101,12 +101,8 @@ def _crowd(profile: Path | None) -> Iterator[Crowd]:
 
 def _await_coordinator(client: RawClient) -> None:
     request = FindCoordinatorRequest(coordinator_keys=["crowd"])
-    frame = join(encode_request(request, FIND_VERSION, 1, "bench"))
-    kind = message_types(request.KEY)[1]
-    error = -1
-    while error:
-        answer: Any = decode_response(kind, client.ask(frame), FIND_VERSION)[1]
-        error = answer.coordinators[0].error_code
+    while client.request(request, FIND_VERSION).coordinators[0].error_code:
+        time.sleep(0.05)
 
 
 def _measured(

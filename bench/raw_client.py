@@ -6,9 +6,10 @@ import select
 import socket
 import struct
 from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from penstock.wire.batch_builder import build_batch
-from penstock.wire.codec import decode_response, encode_request
+from penstock.wire.codec import Message, decode_response, encode_request
 from penstock.wire.messages import message_types
 from penstock.wire.messages.k00_produce import (
     PartitionProduceData,
@@ -20,9 +21,8 @@ from penstock.wire.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
-    CreateTopicsResponse,
 )
-from penstock.wire.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from penstock.wire.messages.k20_delete_topics import DeleteTopicsRequest
 from penstock.wire.records import Record
 
 PRODUCE_VERSION, FETCH_VERSION, CREATE_VERSION, DELETE_VERSION = 9, 11, 5, 5
@@ -68,6 +68,16 @@ class RawClient:
     def close(self) -> None:
         self.socket.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def request(self, message: Message, version: int) -> Any:
+        frame = join(encode_request(message, version, 1, "bench"))
+        return decode_response(message_types(message.KEY)[1], self.ask(frame), version)[1]
+
     def ask(self, frame: bytes) -> bytes:
         """Send one request, return its answer without the length."""
         self.socket.sendall(frame)
@@ -87,22 +97,30 @@ class RawClient:
             view = view[got:]
         return bytes(data)
 
+    def await_taken(self, frame: bytes) -> None:
+        """Until the broker knows that it leads the partition."""
+        kind: Any = message_types(0)[1]
+        error = -1
+        while error:
+            answer: Any = decode_response(kind, self.ask(frame), PRODUCE_VERSION)[1]
+            error = answer.responses[0].partition_responses[0].error_code
+
     def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+        self,
+        name: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replicas: int = 1,
     ) -> None:
         settings = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
-        topic = CreatableTopic(name, partitions, 1, configs=settings)
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
-        body = self.ask(join(encode_request(request, CREATE_VERSION, 1, "bench")))
-        _, answer = decode_response(message_types(19)[1], body, CREATE_VERSION)
-        assert isinstance(answer, CreateTopicsResponse)
+        topic = CreatableTopic(name, partitions, replicas, configs=settings)
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
+        answer = self.request(request, CREATE_VERSION)
         assert answer.topics[0].error_code == 0, answer
 
     def delete_topic(self, name: str) -> None:
         request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
-        body = self.ask(join(encode_request(request, DELETE_VERSION, 1, "bench")))
-        _, answer = decode_response(message_types(20)[1], body, DELETE_VERSION)
-        assert isinstance(answer, DeleteTopicsResponse)
+        answer = self.request(request, DELETE_VERSION)
         assert answer.responses[0].error_code == 0, answer
 
     def pipeline(self, frame: bytes, total: int, window: int, at_once: int) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import consuming, crowds, footprint, groups, producing
+from bench import clusters, consuming, crowds, footprint, groups, producing
 from bench.measurement import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -27,6 +27,10 @@ MEASUREMENTS: dict[str, Measurement] = {
     "commits": groups.commits,
     "groups_at_rest": groups.groups_at_rest,
     "groups_loading": groups.loading,
+    "cluster_unsynced": clusters.throughput_unsynced,
+    "cluster_synced": clusters.throughput_synced,
+    "catching_up": clusters.catching_up,
+    "failover": clusters.failover_of_many,
     "crowd_classic": crowds.one_classic_group,
     "crowd_new": crowds.one_new_group,
     "crowd_own": crowds.own_groups,

@@ -342,6 +342,7 @@ class Broker:
         log = replica.log
         if paths := log.advance_start(offset):
             self._dropped.append(Dropped(paths, log.config.file_delete_delay_ms))
+        replica.grown.fire()  # followers are to do the same
 
     def take_dropped(self) -> list[Dropped]:
         dropped, self._dropped = self._dropped, []

@@ -7,7 +7,7 @@ known by its id and by an epoch that goes up with each request, so that a lost a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Refused
@@ -29,6 +29,10 @@ News = tuple[int, int, int]
 NOTHING_TOLD: News = (-1, -1, -1)
 
 
+def news_of(data: PartitionData) -> News:
+    return data.high_watermark, data.last_stable_offset, data.log_start_offset
+
+
 class FetchSession:
     __slots__ = ("epoch", "partitions", "session_id", "told", "used_ms", "uses_ids")
 
@@ -40,11 +44,18 @@ class FetchSession:
         self.partitions: OrderedDict[Key, FetchPartition] = OrderedDict()
         self.told: dict[Key, News] = {}
 
+    def hold(self, partitions: list[tuple[Key, FetchPartition]]) -> None:
+        """What the first request of the session names."""
+        self.partitions.update(partitions)
+
+    def to_look_at(self) -> list[tuple[Key, FetchPartition]]:
+        return list(self.partitions.items())
+
     def has_news(self, key: Key, data: PartitionData) -> bool:
         """Whether the client must hear of this partition; it counts as told from here on."""
         if key not in self.partitions:  # a later request forgot it while this one waited
             return True
-        news = data.high_watermark, data.last_stable_offset, data.log_start_offset
+        news = news_of(data)
         if data.error_code:  # said again until the client forgets the partition
             self.told.pop(key, None)
             return True
@@ -65,11 +76,14 @@ class FetchSession:
             self.told.pop(key, None)
         return len(self.partitions) - before
 
+    def close(self) -> None:
+        pass
+
 
 class Fetching(NamedTuple):
     """The partitions that one request asks for, and the session it belongs to, if any."""
 
-    partitions: Sequence[tuple[Key, FetchPartition]]
+    partitions: list[tuple[Key, FetchPartition]]
     session: FetchSession | None
     is_incremental: bool
 
@@ -88,14 +102,22 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def begin(self, request: FetchRequest, *, uses_ids: bool, now_ms: int) -> Fetching:
+    def begin(
+        self,
+        request: FetchRequest,
+        *,
+        uses_ids: bool,
+        now_ms: int,
+        kind: type[FetchSession] = FetchSession,
+    ) -> Fetching:
         if request.session_epoch in (INITIAL, FINAL):
             self._remove(request.session_id)
             partitions = list(named(request))
             if request.session_epoch == FINAL or not partitions:
                 return Fetching(partitions, None, False)
-            return Fetching(partitions, self._create(partitions, uses_ids, now_ms), False)
-        session = self._session(request, uses_ids)
+            session = self._create(kind, partitions, uses_ids, now_ms)
+            return Fetching(partitions, session, False)
+        session = self._session(request, uses_ids, kind)
         self._partitions += session.update(request)
         if self._partitions > PARTITIONS_MAX:
             self._remove(session.session_id)
@@ -103,11 +125,13 @@ class FetchSessions:
         session.epoch = 1 if session.epoch == EPOCH_MAX else session.epoch + 1
         session.used_ms = now_ms
         self._sessions.move_to_end(session.session_id)
-        return Fetching(list(session.partitions.items()), session, True)
+        return Fetching(session.to_look_at(), session, True)
 
-    def _session(self, request: FetchRequest, uses_ids: bool) -> FetchSession:
+    def _session(
+        self, request: FetchRequest, uses_ids: bool, kind: type[FetchSession]
+    ) -> FetchSession:
         session = self._sessions.get(request.session_id)
-        if session is None:
+        if type(session) is not kind:
             raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise Refused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
@@ -116,15 +140,19 @@ class FetchSessions:
         return session
 
     def _create(
-        self, partitions: Sequence[tuple[Key, FetchPartition]], uses_ids: bool, now_ms: int
+        self,
+        kind: type[FetchSession],
+        partitions: list[tuple[Key, FetchPartition]],
+        uses_ids: bool,
+        now_ms: int,
     ) -> FetchSession | None:
         if not self._make_room(len(partitions), now_ms):
             return None
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
             session_id = self._chance.below(EPOCH_MAX)
-        session = FetchSession(session_id, uses_ids, now_ms)
-        session.partitions.update(partitions)
+        session = kind(session_id, uses_ids, now_ms)
+        session.hold(partitions)
         self._sessions[session_id] = session
         self._partitions += len(session.partitions)
         return session
@@ -133,6 +161,7 @@ class FetchSessions:
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self._partitions -= len(session.partitions)
+            session.close()
 
     def _make_room(self, partitions: int, now_ms: int) -> bool:
         """Sessions unused for long give way, the longest unused first."""

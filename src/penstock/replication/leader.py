@@ -93,12 +93,14 @@ class Leader:
         """The record was changed within the term. True if the high watermark moved."""
         self.replicas = record.replicas
         self.in_sync = frozenset(record.isr)
-        for broker in record.replicas:
-            if broker != self.node_id and broker not in self._followers:
-                self._followers[broker] = Progress(now_ms)
+        new = [each for each in record.replicas if each not in (self.node_id, *self._followers)]
+        for broker in new:
+            self._followers[broker] = Progress(now_ms)
         for broker in [each for each in self._followers if each not in record.replicas]:
             del self._followers[broker]
         self._count()
+        if new:
+            self.grown.fire()  # who copies already must show how far it is
         return self.advance()
 
     def want(self, in_sync: frozenset[int]) -> None:
@@ -171,6 +173,12 @@ class Leader:
             )
         follower.note(offset, self.log.end_offset, now_ms, registration)
         return self.advance()
+
+    def had_all(self, broker: int, at_ms: float) -> None:
+        """A follower that does not speak of this partition had all that there was, when it last
+        spoke of others."""
+        if follower := self._followers.get(broker):
+            follower.caught_up_ms = max(follower.caught_up_ms, at_ms)
 
     def caught_up(self) -> frozenset[int]:
         """Followers that are as far as they must be to count as in sync, and do not yet."""

@@ -72,6 +72,11 @@ class Gathered:
     marks: list[object] = field(default_factory=list)
     """What each leader's log was when it was looked at."""
 
+    def add(self, key: Key, data: PartitionData, leader: Replica | None, mark: object) -> None:
+        self.answers.append((key, data))
+        self.leaders.append(leader)
+        self.marks.append(mark)
+
 
 @dataclass(slots=True)
 class Fetch:
@@ -131,9 +136,7 @@ class Fetch:
         try:
             for number, (key, wanted) in enumerate(self.fetching.partitions, 1):
                 data, leader = self.look_at(key, wanted, found)
-                found.answers.append((key, data))
-                found.leaders.append(leader)
-                found.marks.append(self.mark(leader) if leader else None)
+                found.add(key, data, leader, self.mark(leader) if leader else None)
                 if number % LOOKED_AT_AT_ONCE == 0:
                     yield None
             if len(found.answers) >= LOOKED_AT_AT_ONCE:

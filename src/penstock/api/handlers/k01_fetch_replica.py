@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
@@ -16,9 +17,11 @@ from penstock.api.handlers.k01_fetch import (
     WARMED_AT_MOST,
     Fetch,
     Gathered,
+    NotYet,
     fetch_as_consumer,
 )
 from penstock.api.outcome import Outcome
+from penstock.api.replica_sessions import ReplicaSession
 from penstock.errors import ErrorCode, Refused
 from penstock.replication.leader import Leader
 from penstock.replication.replica import Replica
@@ -37,8 +40,47 @@ class ReplicaFetch(Fetch):
     now_ms: float = 0
     noted: set[Leader] = field(default_factory=set)
 
+    session: ReplicaSession | None = None
+
     def sources(self, found: Gathered) -> Sequence[Source]:
-        return [leader.grown for leader in found.leaders if leader is not None]
+        grown: list[Source] = [each.grown for each in found.leaders if each is not None]
+        return grown if self.session is None else [*grown, self.session.woken]
+
+    def found(self, found: Gathered | NotYet) -> Outcome[FetchResponse]:
+        if isinstance(found, Gathered) and self.session is not None:
+            self.let_rest(self.session, found)
+        return Fetch.found(self, found)
+
+    def let_rest(self, session: ReplicaSession, found: Gathered) -> None:
+        """Of what rests there is nothing to be told: it has no place in the answer."""
+        partitions, kept = self.fetching.partitions[:], Gathered(found.size, found.must_answer)
+        self.fetching.partitions.clear()
+        for asked, (key, data), leader, mark in zip(
+            partitions, found.answers, found.leaders, found.marks, strict=True
+        ):
+            if not (_has_all(leader, asked[1], data) and session.rest(key, leader, data)):
+                self.fetching.partitions.append(asked)
+                kept.add(key, data, leader, mark)
+        found.answers, found.leaders, found.marks = kept.answers, kept.leaders, kept.marks
+
+    def is_enough(self, found: Gathered) -> bool:
+        """With nothing to copy now there may be something soon."""
+        request = self.request
+        is_due = self.time_is_up or request.max_wait_ms <= 0
+        return is_due or found.must_answer or found.size >= request.min_bytes
+
+    def gather_news(self) -> Gathered:
+        """Those that rested when the fetch began, and rest no more, are looked at too."""
+        found = Fetch.gather_news(self)
+        if self.session is None:
+            return found
+        roused, self.session.roused = self.session.roused, []
+        for key in roused:
+            wanted = self.session.partitions[key]
+            self.fetching.partitions.append((key, wanted))
+            data, leader = self.look_at(key, wanted, found)
+            found.add(key, data, leader, self.mark(leader) if leader else None)
+        return found
 
     def mark(self, leader: Replica) -> object:
         return leader.log.revision, leader.log.end_offset, leader.epoch
@@ -87,6 +129,14 @@ class ReplicaFetch(Fetch):
             self.broker.caught_up(leader)
 
 
+def _has_all(
+    leader: Replica | None, wanted: FetchPartition, data: PartitionData
+) -> TypeGuard[Leader]:
+    if leader is None or data.records or data.error_code or data.diverging_epoch.epoch >= 0:
+        return False
+    return wanted.fetch_offset == leader.log.end_offset == leader.high_watermark
+
+
 def check_replica(broker: Broker, request: FetchRequest, call: Call, replica_id: int) -> None:
     """Refuse who is not the broker that it says it is."""
     if call.client.broker_id != replica_id:
@@ -109,7 +159,13 @@ def fetch(broker: Broker, request: FetchRequest, call: Call) -> Outcome[FetchRes
         return fetch_as_consumer(broker, request, call)
     check_replica(broker, request, call, replica_id)
     by_id = call.version >= TOPIC_IDS_SINCE
-    fetching = broker.fetch_sessions.begin(request, uses_ids=by_id, now_ms=call.now_ms)
+    fetching = broker.fetch_sessions.begin(
+        request, uses_ids=by_id, now_ms=call.now_ms, kind=ReplicaSession
+    )
+    session, now_ms = fetching.session, broker.monotonic_ms()
+    assert session is None or isinstance(session, ReplicaSession)
+    if session is not None:
+        session.begin(replica_id, now_ms)
     return ReplicaFetch(
         broker,
         request,
@@ -117,5 +173,6 @@ def fetch(broker: Broker, request: FetchRequest, call: Call) -> Outcome[FetchRes
         by_id,
         request.max_bytes,
         replica_id=replica_id,
-        now_ms=broker.monotonic_ms(),
+        now_ms=now_ms,
+        session=session,
     ).outcome()

@@ -13,6 +13,7 @@ from penstock.metadata.election import (
     Place,
     WantedIsr,
     change_isr,
+    leaderless_first,
     resign,
     settle_partitions,
 )
@@ -99,6 +100,15 @@ def test_what_a_dead_broker_led_is_led_by_others_in_as_many_commits_as_it_takes(
     assert settle(cluster) == 3
     assert set(leaders(cluster)) == {(1, 1)}
     assert settle(cluster) == 0
+
+
+def test_what_nobody_leads_comes_before_what_has_lost_a_follower(cluster: Cluster) -> None:
+    cluster.create(assignments={0: [1, 3], 1: [3, 1], 2: [2, 3], 3: [3, 2]})
+    cluster.lose(3)
+    assert leaderless_first(cluster.image, [(ID, index) for index in range(5)]) == [
+        *((ID, 1), (ID, 3), (ID, 4)),
+        *((ID, 0), (ID, 2)),
+    ], "one that is not there included"
 
 
 def test_a_broker_that_is_about_to_stop_hands_over_what_others_can_lead(cluster: Cluster) -> None:

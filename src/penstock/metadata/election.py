@@ -124,6 +124,15 @@ def settle_partitions(image: Image, places: Iterable[Place]) -> Commit[int]:
     )
 
 
+def leaderless_first(image: Image, places: Iterable[Place]) -> list[Place]:
+    """Where a broker has died, others wait for those that it led, and not for the rest."""
+    return sorted(places, key=lambda place: _has_leader(image.partition(*place), image))
+
+
+def _has_leader(record: PartitionRecord | None, image: Image) -> bool:
+    return record is not None and record.leader in image.brokers
+
+
 def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> PartitionRecord | None:
     record = topic.partition(index)
     if record is None:

@@ -14,7 +14,7 @@ from itertools import islice
 from penstock.config import BrokerConfig
 from penstock.errors import Refused
 from penstock.metadata.cluster import Changed
-from penstock.metadata.election import Place, settle_partitions
+from penstock.metadata.election import Place, leaderless_first, settle_partitions
 from penstock.metadata.growth import settle_factor, widen_topic
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import OFFSETS
@@ -104,7 +104,7 @@ class Controlling:
             return
         while self._look_at_all or self._places:
             brokers_changed = self._look_at_all
-            places = self._take_places()
+            places = leaderless_first(self._image, self._take_places())
             topics = {topic_id for topic_id, _ in places}
             await self._settle(iter(places))
             await self._settle_factors(topics)

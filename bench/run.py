@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clusters, consuming, crowds, footprint, groups, producing
+from bench import burst, clusters, consuming, crowds, footprint, groups, producing
 from bench.measurement import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -31,6 +31,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "cluster_synced": clusters.throughput_synced,
     "catching_up": clusters.catching_up,
     "failover": clusters.failover_of_many,
+    "burst": burst.burst,
     "crowd_classic": crowds.one_classic_group,
     "crowd_new": crowds.one_new_group,
     "crowd_own": crowds.own_groups,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -76,6 +77,15 @@ class SeveralBrokers:
 
     def client(self, node_id: int) -> RawClient:
         return RawClient("127.0.0.1", self._ports[node_id])
+
+    @property
+    def address(self) -> str:
+        return ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
+
+    def resident_mb(self) -> list[float]:
+        statm = (Path(f"/proc/{each.pid}/statm") for each in self._processes.values())
+        page_mb = resource.getpagesize() / 1e6
+        return [int(each.read_text().split()[1]) * page_mb for each in statm]
 
     def cpu_seconds(self) -> float:
         """User and system time of all threads of all of them."""

@@ -10,6 +10,7 @@ import pytest
 from tests.server.house import House
 
 from penstock.errors import ErrorCode, Refused
+from penstock.log.damage import Damage
 from penstock.metadata.records import PartitionRecord, encode, partition_key
 from penstock.replication.leader import Leader
 from penstock.server.insync import InSync
@@ -100,6 +101,29 @@ async def test_who_has_caught_up_is_taken_in(stage: Stage) -> None:
     assert stage.record.isr == (NODE_ID, SECOND, THIRD)
     assert stage.leader.in_sync == {NODE_ID, SECOND, THIRD}
     assert stage.leader.wanted is None
+
+
+async def test_what_is_damaged_while_it_is_led_is_left_to_others(stage: Stage) -> None:
+    leader = stage.leader
+    leader.log.damage = [Damage(1, 2, 0, 0, 100)]
+    stage.store.answers.put_nowait(None)
+    await stage.insync._give_up_damaged()
+    stage.house.broker.follow_partition(stage.topic_id, 0)
+    assert (stage.record.leader, stage.record.isr) == (-1, (SECOND,))
+    assert leader.over is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_what_is_damaged_is_led_on_where_no_other_is_in_sync(stage: Stage) -> None:
+    stage.write((NODE_ID,))
+    stage.leader.log.damage = [Damage(1, 2, 0, 0, 100)]
+    stage.store.answers.put_nowait(None)
+    await stage.insync._give_up_damaged()
+    assert (stage.record.leader, stage.record.isr) == (NODE_ID, (NODE_ID,))
+
+
+async def test_nobody_is_asked_where_nothing_is_damaged(stage: Stage) -> None:
+    await stage.insync._give_up_damaged()
+    assert stage.store.asked == []
 
 
 async def test_who_is_asked_for_counts_although_somebody_else_has_changed_the_record(

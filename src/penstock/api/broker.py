@@ -247,10 +247,14 @@ class Broker:
         if leader is not None and self._lead_on(leader, record):
             self.moved(leader)
         follower = self._followers.get(place)
-        if follower is not None and not (
-            self.is_follower(place) and follower.epoch == record.leader_epoch
-        ):
+        if follower is not None and not self._may_follow_on(follower, place, record):
             self._stop_following(place)
+
+    def _may_follow_on(self, follower: Follower, place: Place, record: PartitionRecord) -> bool:
+        """What is damaged is followed anew, and copied again, once nobody counts on it."""
+        if follower.log.damage and self.node_id not in record.isr:
+            return False
+        return self.is_follower(place) and follower.epoch == record.leader_epoch
 
     def _lead_on(self, leader: Leader, record: PartitionRecord) -> bool:
         is_same_term = leader.epoch == record.leader_epoch

@@ -183,8 +183,20 @@ def leads_for_others(image: Image, node_id: int) -> bool:
     )
 
 
+def is_kept_by_others(image: Image, topic: Topic, index: int, node_id: int) -> bool:
+    """Whether a broker is in sync with others that are up: then they can do without it."""
+    record = topic.partition(index)
+    if record is None or node_id not in (*record.isr, record.leader):
+        return False
+    return any(
+        broker in image.brokers and broker not in image.leaving
+        for broker in record.isr
+        if broker != node_id
+    )
+
+
 def resign(image: Image, node_id: int, has_lost: Callable[[Topic, int], bool]) -> Commit[int]:
-    """A broker's own, before it registers: it is in sync no more where it has lost records.
+    """A broker's own: it is in sync no more where it has lost records.
 
     As many as a commit takes; the answer is how many those were.
     """

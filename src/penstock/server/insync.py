@@ -1,7 +1,7 @@
 """Who is in sync with what this broker leads: asked of the store whenever that has changed.
 
 Followers that have caught up are taken in at once; those that were left behind are looked for from
-time to time. Only a broker that has its lease changes anything.
+time to time, and so is what is damaged here. Only a broker that has its lease changes anything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ import logging
 from itertools import islice
 
 from penstock.errors import Refused
-from penstock.metadata.election import ISR_A_COMMIT, WantedIsr, change_isr
+from penstock.metadata.changes import Commit
+from penstock.metadata.cluster import Topic
+from penstock.metadata.election import (
+    ISR_A_COMMIT,
+    WantedIsr,
+    change_isr,
+    is_kept_by_others,
+    resign,
+)
+from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.store import Unavailable
 from penstock.replication.leader import Leader
@@ -55,6 +64,7 @@ class InSync:
                     self._drop_the_slow(leader)
                 if number % LEADERS_A_SLICE == 0:
                     await asyncio.sleep(0)
+            await self._give_up_damaged()
 
     def _drop_the_slow(self, leader: Leader) -> None:
         config = leader.log.config
@@ -66,6 +76,28 @@ class InSync:
             log.warning("%s: brokers %s were left behind, and are not in sync", name, sorted(slow))
             leader.want(leader.in_sync - slow)
             self._broker.caught_up(leader)
+
+    async def _give_up_damaged(self) -> None:
+        """What is found to be damaged while it is in use: others have it, and it is copied from
+        them again."""
+        broker = self._broker
+        damaged = {
+            (each.topic_id, each.index) for each in broker.open_replicas() if each.log.damage
+        }
+
+        def has_lost(topic: Topic, index: int) -> bool:
+            return (topic.id, index) in damaged and is_kept_by_others(
+                broker.image, topic, index, broker.node_id
+            )
+
+        def given_up(image: Image) -> Commit[int]:
+            return resign(image, broker.node_id, has_lost)
+
+        try:
+            if damaged and (count := await self._keeper.change(given_up)):
+                log.warning("%d damaged partitions are left to others", count)
+        except (Refused, Unavailable) as problem:
+            log.warning("damaged partitions could not be given up: %s", problem)
 
     async def _change(self) -> None:
         while True:

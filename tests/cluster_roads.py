@@ -27,6 +27,7 @@ class Trip:
     to: int
     writers: list[asyncio.StreamWriter]
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
 
 
 class Roads(threading.Thread):
@@ -50,8 +51,10 @@ class Roads(threading.Thread):
         """The port of a new road to broker `to`, which listens at `port()` whenever it is asked."""
 
         async def begin() -> int:
-            async def carry(here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
-                await self._carry(to, port, here, back)
+            def carry(here: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+                trip = Trip("", to, [back])
+                self._trips.add(trip)
+                trip.task = self._loop.create_task(self._carry(trip, port, here, back))
 
             server = await asyncio.start_server(carry, "127.0.0.1", 0)
             self._servers.append(server)
@@ -86,17 +89,26 @@ class Roads(threading.Thread):
 
     def end(self) -> None:
         async def now() -> None:
-            for server in self._servers:
-                server.close()
-            for trip in (*self._trips, *self._past):
-                trip.goes_on.set()
-                _abort(trip)
+            await self._close_servers()
             while self._trips:
+                for trip in self._trips:
+                    trip.goes_on.set()
+                    _abort(trip)
                 await asyncio.sleep(0.01)
 
         self._call(now())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self.join()
+
+    async def _close_servers(self) -> None:
+        """A server that is closed leaves a connection open that it has just accepted: so first it
+        accepts no more."""
+        for server in self._servers:
+            for listening in server.sockets:
+                self._loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0.01)
+        for server in self._servers:
+            server.close()
 
     def _set(self, ways: set[tuple[str, int]], who: str, to: int) -> None:
         async def now() -> None:
@@ -123,13 +135,11 @@ class Roads(threading.Thread):
 
     async def _carry(
         self,
-        to: int,
+        trip: Trip,
         port: Callable[[], int],
         here: asyncio.StreamReader,
         back: asyncio.StreamWriter,
     ) -> None:
-        trip = Trip("", to, [back])
-        self._trips.add(trip)
         try:
             head = await here.readexactly(HEADER_BYTES)
             name = await here.readexactly(max(int.from_bytes(head[12:], "big", signed=True), 0))

@@ -17,6 +17,9 @@ from tests.scenarios.test_cluster_faults import check, kill
 MakeCluster = Callable[..., Cluster]
 MakeTraffic = Callable[..., Traffic]
 
+LENGTH_AT = 8
+"""Where a batch says how long it is: whoever reads past it finds that wrong."""
+
 
 def said_by_a_start_in_vain(member: Member, **others: str) -> str:
     """What it says for itself; settings are given with underscores in place of dashes."""
@@ -158,6 +161,26 @@ def test_a_follower_whose_disk_is_full_holds_nobody_up_and_catches_up_once_there
     cluster.wait_in_sync(topic, 3)
     sending.go_on()
     check(cluster, sending, 1)
+
+
+def test_what_is_damaged_while_its_leader_runs_is_read_from_another_and_copied_again(
+    own_cluster: MakeCluster, topic: str, traffic: MakeTraffic
+) -> None:
+    cluster = own_cluster().start(3)
+    cluster.create(topic, segment_bytes="4096")
+    sending = traffic(cluster, topic)
+    sending.go_on(300)
+    leader = cluster.leader(topic)
+    cluster.wait_in_sync(topic, 3)
+    oldest = min((leader.data_dir / f"{topic}-0").glob("*.log"))
+    with oldest.open("r+b") as file:
+        file.seek(LENGTH_AT)
+        file.write(b"\xff" * 4)
+    check(cluster, sending, 1)
+    assert cluster.leader(topic) is not leader
+    assert "left to others" in leader.log
+    cluster.wait_in_sync(topic, 3)
+    assert "is copied again from 0 on" in leader.log
 
 
 def test_a_topic_that_is_deleted_while_a_broker_is_down_is_gone_there_once_it_is_back(

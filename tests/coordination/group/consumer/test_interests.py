@@ -39,6 +39,7 @@ def test_whatever_comes_and_goes_what_is_there_is_what_is_wanted(
         interests.look(topics)
         wanted = matched.union(*held)
         assert interests.users.keys() == wanted
+        assert interests.names == sum(map(len, set(held)))
         assert interests.present == {n: sized(topics[n]) for n in wanted & topics.keys()}
         assert interests.hash == hash_of(interests.present.values())
 

@@ -23,7 +23,7 @@ from penstock.coordination.group.consumer.requests import (
 from penstock.coordination.group.consumer.searches import check_expressions, resolve
 from penstock.coordination.group.consumer.sessions import interval_ms, touch, watch_revocation
 from penstock.coordination.group.consumer.state import Consumer
-from penstock.coordination.group.consumer.subscriptions import wanted
+from penstock.coordination.group.consumer.subscriptions import check_names, wanted
 from penstock.coordination.group.consumer.targets import settle
 from penstock.coordination.group.consumer.upgrading import end_round, upgraded
 from penstock.coordination.group.groups import Group
@@ -119,6 +119,7 @@ def advance(
     if is_new or member is not before:
         draft.put(member)
     if is_new or is_renewed:
+        check_names(draft, before.profile, profile)
         check_expressions(draft, before.profile.regex, profile.regex)
         resolve(draft, profile.regex)
         draft.bump()

@@ -28,11 +28,13 @@ class Sized(NamedTuple):
 
 
 class Interests:
-    __slots__ = ("_doubtful", "_subscriptions", "hash", "present", "users")
+    __slots__ = ("_doubtful", "_subscriptions", "hash", "names", "present", "users")
 
     def __init__(self) -> None:
         self.users: Counter[str] = Counter()
         """By topic: how many subscriptions name it, and how many expressions stand for it."""
+        self.names = 0
+        """In all different subscriptions together, which is what they take in memory."""
         self.present: dict[str, Sized] = {}
         """The topics that were there at the last look."""
         self.hash = 0
@@ -53,6 +55,7 @@ class Interests:
         one, members = self._subscriptions.get(names, (names, 0))
         self._subscriptions[names] = one, members + 1
         if not members:
+            self.names += len(names)
             self._add(names)
 
     def unsubscribe(self, names: Names) -> None:
@@ -60,7 +63,16 @@ class Interests:
         if members > 1:
             self._subscriptions[one] = one, members - 1
         else:
+            self.names -= len(names)
             self._drop(names)
+
+    def names_after(self, before: Names, after: Names) -> int:
+        """How many names there are once a member has changed its subscription."""
+        if before == after:
+            return self.names
+        _, members = self._subscriptions.get(before, (before, 0))
+        dropped = len(before) if members == 1 else 0
+        return self.names - dropped + (0 if after in self._subscriptions else len(after))
 
     def match(self, before: frozenset[str], after: frozenset[str]) -> None:
         """An expression stands for other topics than before."""

@@ -10,6 +10,11 @@ from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.interests import Sized, hash_of, sized
 from penstock.coordination.group.consumer.member import ConsumerMember, Profile
+from penstock.errors import ErrorCode, Refused
+
+NAMES_MAX = 100_000
+"""Of topics in all different subscriptions of a group: some 20 MB, and a target that is made for
+all of them. Members that name the same topics count once."""
 
 
 class Subscribed(NamedTuple):
@@ -17,6 +22,23 @@ class Subscribed(NamedTuple):
 
     topics: Mapping[str, Sized]
     hash: int
+
+
+def check_names(draft: Draft, before: Profile, after: Profile) -> None:
+    """Refuse a member whose topics are too many beside those of the others. With fewer than it has
+    had it may always stay."""
+    interests = draft.body.interests
+    names = interests.names_after(before.topics, after.topics)
+    if names > max(NAMES_MAX, interests.names):
+        raise too_many_names(names)
+
+
+def too_many_names(names: int) -> Refused:
+    return Refused(
+        ErrorCode.GROUP_MAX_SIZE_REACHED,
+        f"the members would name {names} topics in different subscriptions, {NAMES_MAX} are "
+        "allowed: let them name the same, or use an expression, or another group",
+    )
 
 
 def subscribed(draft: Draft) -> Subscribed:

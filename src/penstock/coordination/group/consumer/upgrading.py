@@ -34,6 +34,7 @@ from penstock.coordination.group.consumer.phases import MemberState
 from penstock.coordination.group.consumer.reconciling import together, without
 from penstock.coordination.group.consumer.requests import check_topic_count
 from penstock.coordination.group.consumer.state import Consumer
+from penstock.coordination.group.consumer.subscriptions import NAMES_MAX, too_many_names
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Malformed, Refused
@@ -113,6 +114,8 @@ def _profiles(body: Classic) -> dict[str, Profile]:
     """Whose names are one object where they are the same, as in a group (`Interests.shared`)."""
     profiles = {member.id: _profile(member) for member in body.members.values()}
     one = {each.topics: each.topics for each in profiles.values()}
+    if (names := sum(map(len, one))) > NAMES_MAX:
+        raise _refused(too_many_names(names).message)
     return {
         member_id: replace(each, topics=one[each.topics]) for member_id, each in profiles.items()
     }

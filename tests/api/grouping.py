@@ -15,6 +15,7 @@ from penstock.api.call import Call
 from penstock.api.coordinator import Coordinator
 from penstock.api.outcome import Later, Resume
 from penstock.api.shard import Shard
+from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS
 from penstock.replication.leader import Leader
@@ -38,7 +39,6 @@ SETTINGS = {
     "offsets.topic.num.partitions": "3",
     "group.initial.rebalance.delay.ms": str(DELAY_MS),
 }
-LOOKED_AT = 50
 WITH_NAMES: dict[int, int] = {ApiKey.OFFSET_COMMIT: 9, ApiKey.OFFSET_FETCH: 9}
 """The last versions in which topics have names: those that are asked for if none is given."""
 
@@ -132,6 +132,9 @@ class Room:
             leader.log.end_sync(leader.log.begin_sync())
             if leader.advance():
                 leader.announce()
+        for shard in self.groups.shards.values():
+            while shard.handout.go_on(Pace()):
+                pass
 
     def load(self) -> None:
         while self.loading:
@@ -143,7 +146,7 @@ class Room:
         end_ms = self.clock.time_ms + ms
         while (due_ms := self.groups.next_due_ms) is not None and due_ms <= end_ms:
             self.clock.time_ms = max(self.clock.time_ms, int(due_ms))
-            while self.groups.expire(LOOKED_AT):
+            while self.groups.expire():
                 pass
             self.sync()
         self.clock.time_ms = end_ms

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.api.desk import Desk
 
 from penstock.api.call import Call
@@ -14,7 +15,7 @@ from penstock.api.handlers.k69_consumer_group_describe import (
     consumer_group_describe,
     consumer_group_describe_failed,
 )
-from penstock.api.outcome import Later
+from penstock.api.outcome import Later, Resume
 from penstock.api.table import answer
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
@@ -129,3 +130,15 @@ def test_a_group_is_described_by_name(looking_after: Desk, version: int) -> None
     assert (member.client_id, member.client_host) == ("client", "/192.0.2.7")
     assert member.member_type == (1 if version else -1)
     assert [part.topic_name for part in member.assignment.topic_partitions] == ["orders"]
+
+
+def test_members_that_name_many_topics_are_described_in_slices(looking_after: Desk) -> None:
+    names = [f"a-topic-that-is-not-there-{number}" for number in range(2_000)]
+    for member_id in ("m1", "m2"):
+        request = replace(joining(member_id=member_id), subscribed_topic_names=names)
+        assert ask(looking_after, request).error_code == ErrorCode.NONE
+    call = looking_after.call(ConsumerGroupDescribeRequest(group_ids=["readers"]))
+    outcome = call.api.handler(looking_after.broker, call.request, call)
+    assert isinstance(outcome, Resume), "it is not done in one go"
+    (group,) = looking_after.ask(ConsumerGroupDescribeRequest(group_ids=["readers"])).groups
+    assert [len(each.subscribed_topic_names) for each in group.members] == [2_000, 2_000]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,12 +25,14 @@ from tests.log.making import FullDisk
 
 from penstock.api.coordinator import hash_of
 from penstock.api.shard import SPARED_BYTES
-from penstock.coordination.group import protocols
+from penstock.coordination import pace as pace_module
+from penstock.coordination.group import aging, protocols
 from penstock.coordination.group.consumer.record_types import HoldingKey, HoldingValue
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.offsets import every
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import COST_A_SLICE, Pace
-from penstock.coordination.turn import Turn
+from penstock.coordination.turn import EVENT_COST, TURN_COST, Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.internal_topics import OFFSETS
@@ -366,12 +369,44 @@ def test_groups_that_are_loaded_in_vain_are_loaded_after_longer_and_longer_pause
 
 
 def test_groups_that_are_due_are_looked_at_some_at_a_time(room: Room) -> None:
-    joined = [room.ask(join(f"group-{number}"), 3) for number in range(20)]
+    joined = [room.ask(join(f"group-{number}"), 3) for number in range(100)]
     room.clock.time_ms += DELAY_MS
-    assert room.groups.expire(15)
-    assert sum(not each.is_waiting for each in joined) == 15
-    assert not room.groups.expire(15)
+    assert room.groups.expire()
+    assert 10 < sum(not each.is_waiting for each in joined) < 100
+    while room.groups.expire():
+        pass
     assert not any(each.is_waiting for each in joined)
+
+
+def test_who_has_been_due_longest_is_looked_at_first(room: Room) -> None:
+    """In whichever shard: or a group that is due again and again would keep others waiting."""
+    looked_at: list[str] = []
+    for number in range(9):
+        room.ask(join(f"group-{number}"), 3)
+        room.clock.time_ms += 1
+    for shard in room.groups.shards.values():
+        take_due = shard.take_due
+
+        def noting(time_ms: float, take_due: Any = take_due) -> Group | None:
+            group: Group | None = take_due(time_ms)
+            looked_at.extend([group.name] if group is not None else [])
+            return group
+
+        shard.take_due = noting  # type: ignore[method-assign]
+    room.clock.time_ms += DELAY_MS
+    room.groups.expire()
+    assert looked_at == [f"group-{number}" for number in range(9)]
+
+
+def test_a_turn_that_does_much_is_followed_by_a_pause(room: Room) -> None:
+    for number in range(3):
+        room.ask(join(f"group-{number}"), 3)
+
+    def decide(turn: Turn, group: Group) -> None:
+        turn.spend(COST_A_SLICE)
+
+    assert len(list(room.groups.for_each(decide, Pace()))) == 3
+    assert not list(room.groups.for_each(lambda turn, group: None, Pace()))
 
 
 def test_whoever_keeps_the_time_is_told_of_the_next_look(room: Room) -> None:
@@ -382,10 +417,26 @@ def test_whoever_keeps_the_time_is_told_of_the_next_look(room: Room) -> None:
     assert room.groups.next_due_ms == wishes[0]
 
 
+def test_a_sweep_over_many_old_offsets_makes_pauses(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.tell(commit(partitions=tuple(range(2))))
+    room.tell(commit(group="other"))
+    room.clock.time_ms += 8 * 24 * 3_600_000
+    monkeypatch.setattr(aging, "OFFSETS_A_TURN", 1)
+    monkeypatch.setattr(pace_module, "COST_A_SLICE", TURN_COST + EVENT_COST)
+    left = [
+        sum(len(list(every(group))) for _, group in room.groups.every_group())
+        for _ in room.groups.forget_old(Pace())
+    ]
+    assert left == [2, 1, 0]
+    assert not list(room.groups.every_group())
+
+
 def test_old_offsets_go_in_a_sweep(room: Room) -> None:
     room.tell(commit())
     room.clock.time_ms += 8 * 24 * 3_600_000
-    list(room.groups.for_each(protocols.forget_old, Pace()))
+    list(room.groups.forget_old(Pace()))
     assert room.shard().groups.get(GROUP) is None
 
 
@@ -427,7 +478,7 @@ def test_a_group_of_which_something_cannot_be_read_is_left_as_it_is(
     assert code_of(room.ask(commit())) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert room.shard("other").groups.get("other")
     room.clock.time_ms += 30 * 24 * 3_600_000
-    list(room.groups.for_each(protocols.forget_old, Pace()))
+    list(room.groups.forget_old(Pace()))
     room.wait(SESSION_MS)
     assert room.leader().log.end_offset == end, "nothing is written over"
     told = [each for each in caplog.messages if "set aside" in each]

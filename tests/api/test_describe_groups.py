@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from tests.api.grouping import DELAY_MS, GROUP, Room, commit, join
 
-from penstock.api.slices import ANSWER_BYTES_MAX
+from penstock.api.outcome import Resume
+from penstock.api.slices import ANSWER_BYTES_MAX, SLICE_ELEMENTS
 from penstock.coordination.group.classic.stored import PLAN_BYTES_MAX
 from penstock.coordination.group.members import METADATA_BYTES_MAX
 from penstock.errors import ErrorCode
@@ -72,6 +73,16 @@ def test_many_groups_are_described_in_slices(room: Room) -> None:
     for name in names:
         room.ask(commit(group=name))
     assert [each.group_state for each in described(room, *names)] == ["Empty"] * 50
+
+
+def test_the_members_of_a_large_group_are_described_in_slices(room: Room) -> None:
+    joined = [room.ask(join(), 3) for _ in range(SLICE_ELEMENTS + 1)]
+    room.wait(DELAY_MS)
+    call = room.desk.call(DescribeGroupsRequest([GROUP]))
+    outcome = call.api.handler(room.desk.broker, call.request, call)
+    assert isinstance(outcome, Resume), "it is not done in one go"
+    (group,) = described(room, GROUP)
+    assert {each.member_id for each in group.members} == {each.answer.member_id for each in joined}
 
 
 def test_the_largest_group_can_be_answered_for() -> None:

@@ -6,7 +6,7 @@ from tests.api.desk import CountingChance
 from penstock.config import BrokerConfig
 from penstock.coordination.group.classic.state import Member
 from penstock.coordination.group.members import check_instance, check_length, new_member_id
-from penstock.coordination.turn import Answer, Event, Turn
+from penstock.coordination.turn import ANSWER_COST, EVENT_COST, TURN_COST, Event, Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
 from penstock.wire.stored.group_metadata import GroupMetadataKey
@@ -25,13 +25,20 @@ def test_a_turn_collects_events_and_answers_in_order(turn: Turn) -> None:
         Event(GroupMetadataKey("a"), None),
         Event(GroupMetadataKey("b"), None, 3),
     ]
-    assert turn.answers == [Answer("you", "yes")]
+    assert turn.answers == [("you", "yes")]
 
 
 def test_the_earliest_of_all_wishes_to_be_woken_counts(turn: Turn) -> None:
     for time_ms in (50.0, 20.0, 30.0):
         turn.wake_at(time_ms)
     assert turn.wake_ms == 20.0
+
+
+def test_a_turn_knows_what_it_costs(turn: Turn) -> None:
+    turn.write(GroupMetadataKey("a"), None)
+    turn.answer("you", "yes")
+    turn.spend(7)
+    assert turn.cost == TURN_COST + EVENT_COST + ANSWER_COST + 7
 
 
 def test_ids_of_members_begin_with_who_they_are_and_are_never_the_same(turn: Turn) -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from penstock.api.shard import Shard
 from penstock.coordination.group import protocols
+from penstock.coordination.group.aging import Aging
 from penstock.coordination.group.groups import Group
 from penstock.coordination.pace import Pace
-from penstock.coordination.turn import Turn
+from penstock.coordination.turn import TURN_COST, Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS
 from penstock.metadata.records import PartitionRecord
@@ -30,9 +31,6 @@ PAUSE_MS_MAX = 10_000
 """Before groups are loaded that have been loaded before; twice as long each time."""
 HELD_MS = 60_000
 """Groups that have been well for so long are not said to have been loaded in vain."""
-
-TURN_COST = 200
-"""Of a group that is looked at, in names of topics."""
 
 GROUP_CHARS_MAX = 1000
 """Of a group's name, which is hashed a character at a time."""
@@ -182,19 +180,31 @@ class Coordinator:
 
     # -- what no request asks for
 
-    def expire(self, limit: int) -> bool:
-        """Look at groups that are due, some at a time; False once there are no more of them."""
-        time_ms = self.clock.monotonic_ms()
-        for shard in list(self.shards.values()):
-            if not shard.is_true:
-                self.load_again(shard)
-                continue
-            while not shard.is_over and (group := shard.take_due(time_ms)) is not None:
+    def expire(self) -> bool:
+        """Hand out answers and look at groups that are due, for a slice of time; False once there
+        are no more of them. Who has been due longest comes first: a group with much to do is due
+        again at once."""
+        for untrue in [each for each in self.shards.values() if not each.is_true]:
+            self.load_again(untrue)
+        time_ms, pace = self.clock.monotonic_ms(), Pace()
+        if any(shard.handout.go_on(pace) for shard in list(self.shards.values())):
+            return True
+        while (shard := self._next_due(time_ms)) is not None:
+            group = shard.take_due(time_ms)
+            if group is not None and pace.is_spent(
                 self._look_after(shard, group, protocols.expire)
-                limit -= 1
-                if limit <= 0:
-                    return True
+            ):
+                return True
         return False
+
+    def _next_due(self, time_ms: float) -> Shard | None:
+        """The one with the group that has been due longest."""
+        due_ms, found = time_ms, None
+        for shard in self.shards.values():
+            shard_due_ms = shard.next_due_ms
+            if shard_due_ms is not None and shard_due_ms <= due_ms:
+                due_ms, found = shard_due_ms, shard
+        return found
 
     @property
     def next_due_ms(self) -> float | None:
@@ -218,26 +228,32 @@ class Coordinator:
         for shard, group in self.every_group():
             if self._is_there(shard, group):
                 yield from ahead(group)
-            if self._is_there(shard, group):
-                self._look_after(shard, group, decide)
-                if pace.is_spent(TURN_COST):
+            is_there = self._is_there(shard, group)
+            if is_there and pace.is_spent(self._look_after(shard, group, decide)):
+                yield
+
+    def forget_old(self, pace: Pace) -> Iterator[None]:
+        """Offsets of groups that have been empty for long, with pauses."""
+        for shard, group in self.every_group():
+            aging = Aging(group)
+            while not aging.is_done and self._is_there(shard, group):
+                if pace.is_spent(self._look_after(shard, group, aging.go_on)):
                     yield
 
     def _is_there(self, shard: Shard, group: Group) -> bool:
         is_known = shard.groups.get(group.name) is group and not self.is_set_aside(group.name)
         return is_known and self._is_usable(shard)
 
-    def _look_after(
-        self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]
-    ) -> None:
-        """One that fails must not keep the others from their turn: its shard is loaded again, and
-        the second time goes on without it."""
+    def _look_after(self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]) -> int:
+        """What that has cost. One that fails must not keep the others from their turn: its shard
+        is loaded again, and the second time goes on without it."""
         try:
-            shard.look_after(group, decide)
+            cost = shard.look_after(group, decide)
         except Exception:
             log.exception("group %.300s could not be looked after", group.name)
-        else:
-            self._failures.pop(group.name, None)
+            return TURN_COST
+        self._failures.pop(group.name, None)
+        return cost
 
 
 def still_loading() -> Refused:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, TypeVar
 
+from penstock.api.handout import Handout
 from penstock.api.outcome import Outcome
 from penstock.api.replies import Parked, Rest, once_committed
 from penstock.coordination.group import protocols
@@ -50,7 +51,7 @@ class Shard:
         self.end = leader.log.end_offset
         """Behind the last event that any of its groups is made of."""
         self._due: list[tuple[float, str]] = []
-        self._parked: dict[Parked, None] = {}
+        self.handout = Handout(self._wake_now)
 
     def load(self) -> Steps[None]:
         """It may be that a former attempt has failed half way. No group is looked at before all
@@ -104,9 +105,11 @@ class Shard:
             return parked.outcome()
         return once_committed([self.rest(group)], answer)
 
-    def look_after(self, group: Group, decide: Callable[[Turn, Group], None]) -> None:
-        """Carry out what no request has asked for."""
-        self._run(self._turn(None), group, decide)
+    def look_after(self, group: Group, decide: Callable[[Turn, Group], None]) -> int:
+        """Carry out what no request has asked for, and say what that has cost."""
+        turn = self._turn(None)
+        self._run(turn, group, decide)
+        return turn.cost
 
     def _run(self, turn: Turn, group: Group, decide: Callable[[Turn, Group], R | None]) -> R | None:
         try:
@@ -122,7 +125,7 @@ class Shard:
             self._coordinator.load_again(self)  # a bug; who knows what it left half done
             raise
         if answer is None and isinstance(turn.reply, Parked):
-            self._parked[turn.reply] = None
+            self.handout.park(turn.reply)
         self._carry_out(turn, group)
         self._remove_if_forgotten(group)
         return answer
@@ -173,10 +176,8 @@ class Shard:
                 self.groups.apply(event)
         if turn.wake_ms is not None:
             self._arm(group, turn.wake_ms)
-        for reply, answer in turn.answers:
-            assert isinstance(reply, Parked)
-            self._parked.pop(reply, None)
-            reply.give(answer, self.rest(group))
+        if turn.answers:
+            self.handout.add(turn.answers, self.rest(group))
 
     def _append(self, events: list[Event], now_ms: int) -> int:
         leader, batch = self.leader, _batch(events, now_ms)
@@ -187,9 +188,7 @@ class Shard:
     def give_up(self) -> None:
         """Who waits here is told to ask again who looks after its group."""
         self.is_over = True
-        parked, self._parked = self._parked, {}
-        for reply in parked:
-            reply.give(None, Rest(self, 0))
+        self.handout.drop(Rest(self, 0))
         self.leader.committed.drop()
 
     # -- time
@@ -200,6 +199,9 @@ class Shard:
         group.wake_ms = wake_ms
         heappush(self._due, (wake_ms, group.name))
         self._coordinator.wake_by(wake_ms)
+
+    def _wake_now(self) -> None:
+        self._coordinator.wake_by(self._coordinator.clock.monotonic_ms())
 
     @property
     def next_due_ms(self) -> float | None:

@@ -16,6 +16,11 @@ from penstock.metadata.image import Image
 from penstock.wire.stored_codec import StoredKey, Versioned
 from penstock.world.ports import Chance
 
+TURN_COST = 150
+EVENT_COST = 15
+ANSWER_COST = 3
+"""What a turn takes by itself, for each event and for each answer, in the unit of `Pace`."""
+
 Reply = object
 """Stands for a request that waits for its answer. Coordinators keep it, and hand it back."""
 
@@ -29,9 +34,8 @@ class Event(NamedTuple):
     """That the value is written in, if it is not the newest: for tools that are older."""
 
 
-class Answer(NamedTuple):
-    reply: Reply
-    answer: Any
+Answer = tuple[Reply, Any]
+"""What a request that has been waiting is given. There may be ten thousand in one turn."""
 
 
 class Turn:
@@ -39,6 +43,7 @@ class Turn:
         "answers",
         "chance",
         "config",
+        "cost",
         "events",
         "image",
         "now_ms",
@@ -72,9 +77,12 @@ class Turn:
         self.events: list[Event] = []
         self.answers: list[Answer] = []
         self.wake_ms: float | None = None
+        self.cost = TURN_COST
+        """What this turn takes of the loop, so that whoever runs many knows when to pause."""
 
     def write(self, key: StoredKey, value: Versioned | None, version: int | None = None) -> None:
         self.events.append(Event(key, value, version))
+        self.cost += EVENT_COST
 
     def check_room(self, size_bytes: int) -> None:
         """Refuse what cannot be written: here, before it has left any traces in memory."""
@@ -85,7 +93,12 @@ class Turn:
 
     def answer(self, reply: Reply, answer: Any) -> None:
         """To a request that has been waiting. This turn's own is answered by returning it."""
-        self.answers.append(Answer(reply, answer))
+        self.answers.append((reply, answer))
+        self.cost += ANSWER_COST
+
+    def spend(self, cost: int) -> None:
+        """For what neither events nor answers tell of, such as members that are looked at."""
+        self.cost += cost
 
     def wake_at(self, time_ms: float) -> None:
         """The group is to be looked at by then, in the time of `time_ms`."""

@@ -21,8 +21,6 @@ from penstock.world.ports import Disk
 
 log = logging.getLogger(__name__)
 
-GROUPS_A_SLICE = 50
-"""Looked at before everything else gets its turn."""
 RETRY_MS = 1000
 LOADS_AT_ONCE = 4
 """Each takes its turn between two looks at the connections."""
@@ -105,7 +103,7 @@ class Coordinating:
 
     def _look(self) -> None:
         self._timer = None
-        has_more = self._groups.expire(GROUPS_A_SLICE)
+        has_more = self._groups.expire()
         self._door.settle()
         due_ms = self._clock.monotonic_ms() if has_more else self._groups.next_due_ms
         if due_ms is not None:
@@ -114,7 +112,7 @@ class Coordinating:
     async def _forget_old(self) -> None:
         while True:
             await asyncio.sleep(self._broker.config.offsets_retention_check_interval_ms / 1000)
-            await self._for_each(protocols.forget_old)
+            await self._with_pauses(self._groups.forget_old(Pace()))
 
     async def _for_each(self, decide: Callable[[Turn, Group], None]) -> None:
         """For all groups, some at a time."""

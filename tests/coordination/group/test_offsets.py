@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tests.coordination.group.classic.stage import NAME, NOW_MS, Stage
 
+from penstock.coordination.group import aging as aging_module
 from penstock.coordination.group import protocols
+from penstock.coordination.group.aging import Aging
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import (
     MINUTE_MS,
@@ -62,8 +64,10 @@ def offsets(stage: Stage) -> dict[tuple[str, int], int]:
 
 
 def forget_old(stage: Stage) -> None:
-    if stage.groups.get(NAME):
-        stage.run(protocols.forget_old)
+    """As a sweep does."""
+    aging = Aging(stage.group)
+    while not aging.is_done and stage.groups.get(NAME) is not None:
+        stage.run(aging.go_on)
 
 
 def test_the_last_commit_of_a_partition_counts() -> None:
@@ -150,6 +154,57 @@ def test_a_client_of_old_may_say_when_its_offsets_go() -> None:
     stage.wait(1_000)
     forget_old(stage)
     assert not offsets(stage)
+
+
+def test_many_old_offsets_go_in_several_turns_and_the_group_with_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(aging_module, "OFFSETS_A_TURN", 4)
+    stage = a_stage()
+    (member,) = stage.settle()
+    for partition in range(9):
+        commit(stage, partition, topic=("orders", "other")[partition % 2])
+    stage.leave(member)
+    stage.wait(RETENTION_MS)
+    aging = Aging(stage.group)
+    left = []
+    while not aging.is_done:
+        stage.run(aging.go_on)
+        left.append(len(offsets(stage)))
+    assert left == [5, 1, 0]
+    assert stage.groups.get(NAME) is None
+    assert set(stage.log.values()) == {None}
+
+
+def test_who_joins_while_old_offsets_go_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aging_module, "OFFSETS_A_TURN", 4)
+    stage = a_stage()
+    for partition in range(9):
+        commit(stage, partition)
+    stage.wait(RETENTION_MS)
+    aging = Aging(stage.group)
+    stage.run(aging.go_on)
+    stage.settle()
+    stage.run(aging.go_on)
+    assert aging.is_done
+    assert len(offsets(stage)) == 5
+
+
+def test_what_is_committed_or_forgotten_while_old_offsets_go_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(aging_module, "OFFSETS_A_TURN", 4)
+    stage = a_stage()
+    for partition in range(9):
+        commit(stage, partition)
+    stage.wait(RETENTION_MS)
+    aging = Aging(stage.group)
+    stage.run(aging.go_on)
+    commit(stage, 6)
+    stage.run(lambda turn, group: forget(turn, group.name, "orders", 7))
+    while not aging.is_done:
+        stage.run(aging.go_on)
+    assert offsets(stage).keys() == {("orders", 6)}
 
 
 def test_an_empty_group_without_offsets_is_forgotten() -> None:

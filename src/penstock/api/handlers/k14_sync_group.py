@@ -1,6 +1,7 @@
 """SyncGroup: the leader of a classic group brings its plan, and everyone gets a part of it.
 
-Version 3 brought static members, 5 the protocol, so that a client is sure of what it decodes.
+Version 3 brought static members, 5 the protocol, so that a client is sure of what it decodes. A
+plan for many is made ready to be written first, with everything else in between.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
+from penstock.api.slices import in_slices
+from penstock.coordination.group.classic.preparing import Ready, has_to_be_prepared, prepare
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.syncing import sync
 from penstock.coordination.group.consumer import classic_members
@@ -19,10 +22,20 @@ from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupRes
 
 def sync_group(broker: Broker, request: SyncGroupRequest, call: Call) -> Outcome[SyncGroupResponse]:
     check_ids(request.member_id, request.group_instance_id)
+    group = broker.groups.shard(request.group_id).groups.get(request.group_id)
+    body = group.body if group is not None else None
+    if isinstance(body, Classic) and has_to_be_prepared(body, request):
+        steps = prepare(body, request)
+        return in_slices(broker, steps, lambda ready: _decide(broker, request, ready))
+    return _decide(broker, request)
 
+
+def _decide(
+    broker: Broker, request: SyncGroupRequest, ready: Ready | None = None
+) -> Outcome[SyncGroupResponse]:
     def decide(turn: Turn, group: Group) -> SyncGroupResponse | None:
         if isinstance(group.body, Classic):
-            return sync(turn, group, group.body, request)
+            return sync(turn, group, group.body, request, ready)
         return classic_members.sync(turn, group, group.body, request)
 
     return broker.groups.shard(request.group_id).decide(request.group_id, decide)

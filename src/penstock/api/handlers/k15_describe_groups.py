@@ -7,16 +7,22 @@ ConsumerGroupDescribe.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
 from penstock.api.replies import Rest, once_committed
-from penstock.api.slices import SLICE_HEAVY, in_slices, written
+from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.protocols import DEAD
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.wire.messages.k15_describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -32,12 +38,21 @@ def describe_groups(
 ) -> Outcome[DescribeGroupsResponse]:
     rests: list[Rest] = []
     names = dict.fromkeys(request.groups)  # what is asked for twice is answered once
-    described = (_describe(broker, name, call.version, rests) for name in names)
     return in_slices(
         broker,
-        written(call.version, described, at_once=SLICE_HEAVY),
+        _described(broker, names, call.version, rests),
         lambda groups: once_committed(rests, DescribeGroupsResponse(groups=groups)),
     )
+
+
+def _described(broker: Broker, names: Iterable[str], version: int, rests: list[Rest]) -> Steps[Any]:
+    """A group as it is at one moment, and its members written a slice at a time."""
+    groups = Writing(version, at_once=SLICE_HEAVY)
+    for name in names:
+        group = _describe(broker, name, version, rests)
+        members = yield from written(version, group.members, inside=groups)
+        yield from groups.add_all([replace(group, members=members)])
+    return groups
 
 
 def _describe(broker: Broker, name: str, version: int, rests: list[Rest]) -> DescribedGroup:

@@ -5,14 +5,20 @@ Version 1 tells members of the classic protocol from others.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
 from penstock.api.replies import Rest, once_committed
-from penstock.api.slices import SLICE_HEAVY, in_slices, written
-from penstock.coordination.group.consumer.describing import describe
+from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
+from penstock.coordination.group.consumer.describing import describe, described_members
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.wire.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -25,15 +31,25 @@ def consumer_group_describe(
 ) -> Outcome[ConsumerGroupDescribeResponse]:
     rests: list[Rest] = []
     names = dict.fromkeys(request.group_ids)  # what is asked for twice is answered once
-    described = (_describe(broker, name, rests) for name in names)
     return in_slices(
         broker,
-        written(call.version, described, at_once=SLICE_HEAVY),
+        _described(broker, names, call.version, rests),
         lambda groups: once_committed(rests, ConsumerGroupDescribeResponse(groups=groups)),
     )
 
 
-def _describe(broker: Broker, name: str, rests: list[Rest]) -> DescribedGroup:
+def _described(broker: Broker, names: Iterable[str], version: int, rests: list[Rest]) -> Steps[Any]:
+    groups = Writing(version, at_once=SLICE_HEAVY)
+    for name in names:
+        group = yield from _describe(broker, name, groups, version, rests)
+        yield from groups.add_all([group])
+    return groups
+
+
+def _describe(
+    broker: Broker, name: str, groups: Writing, version: int, rests: list[Rest]
+) -> Steps[DescribedGroup]:
+    """Its members a slice at a time: each may name thousands of topics."""
     try:
         shard = broker.groups.shard(name)
         group = shard.groups.get(name)
@@ -43,9 +59,12 @@ def _describe(broker: Broker, name: str, rests: list[Rest]) -> DescribedGroup:
                 ErrorCode.GROUP_ID_NOT_FOUND,
                 f"there is no group {name[:300]!r} of the consumer protocol",
             )
-        return describe(broker.config, broker.image, group, group.body)
     except Refused as refused:
         return DescribedGroup(refused.code, refused.message, name)
+    described = describe(broker.config, group, group.body)
+    members = described_members(broker.image, group.body)
+    members_written = yield from written(version, members, inside=groups)
+    return replace(described, members=members_written)
 
 
 def consumer_group_describe_failed(

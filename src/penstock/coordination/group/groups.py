@@ -27,15 +27,16 @@ class Group:
     """A group's members are of the classic protocol, or of the one of KIP-848 (`Consumer`), which
     may have classic members among them. Without members it is whatever it was last."""
 
-    __slots__ = ("body", "emptied_ms", "end", "has_strays", "name", "offsets", "wake_ms")
+    __slots__ = ("body", "doubtful", "emptied_ms", "end", "name", "offsets", "wake_ms")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.body: Classic | Consumer = Classic()
         self.offsets: dict[str, dict[int, Committed]] = {}
         """By topic and partition."""
-        self.has_strays = False
-        """Whether offsets of deleted topics were found among them, which have yet to go."""
+        self.doubtful: list[str] | None = None
+        """Topics in which there may be offsets of deleted ones of the same name, if some were
+        found: these have yet to go."""
         self.emptied_ms = 0
         """Since when it has had no members, as far as is known."""
         self.end = 0

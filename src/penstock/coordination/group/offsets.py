@@ -28,6 +28,8 @@ OFFSETS_A_TURN = 1000
 """Of a group that is deleted: a few milliseconds."""
 STRAYS_A_TURN = 50
 """Of deleted topics. Many groups are looked at one after the other, and each may have thousands."""
+LOOKED_AT_A_TURN = 5000
+"""To find those: one or two milliseconds."""
 TOPIC_IDS_SHARED = 10_000
 
 
@@ -61,7 +63,11 @@ def forget(turn: Turn, group: str, topic: str, partition: int) -> None:
 
 def are_many(group: Group) -> bool:
     """More than should go in one turn."""
-    return sum(map(len, group.offsets.values())) > OFFSETS_A_TURN
+    return count(group) > OFFSETS_A_TURN
+
+
+def count(group: Group) -> int:
+    return sum(map(len, group.offsets.values()))
 
 
 def forget_some(turn: Turn, group: Group) -> None:
@@ -95,7 +101,7 @@ def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[
     """Partitions with offsets whose topic is no more, whatever has its name now."""
     for name in topics:
         topic = image.topic(name)
-        for partition, committed in group.offsets[name].items():
+        for partition, committed in group.offsets.get(name, {}).items():
             if not is_of(topic, committed):
                 yield name, partition
 
@@ -112,33 +118,25 @@ def look_for_strays(image: Image, group: Group, pace: Pace) -> Steps[bool]:
 
 def note_strays(turn: Turn, group: Group) -> None:
     """There are some: the group is looked at for that at once."""
-    group.has_strays = True
+    group.doubtful = list(group.offsets)
     turn.wake_at(turn.time_ms)
 
 
 def forget_strays(turn: Turn, group: Group) -> None:
-    found = list(islice(strays(turn.image, group, group.offsets), STRAYS_A_TURN))
-    for topic, partition in found:
-        forget(turn, group.name, topic, partition)
-    group.has_strays = len(found) == STRAYS_A_TURN
-    if group.has_strays:
-        turn.wake_at(turn.time_ms)
-
-
-def forget_expired(turn: Turn, group: Group) -> int:
-    """Only of a group without members: one that is there, however quiet, keeps its place."""
-    count = 0
-    retention_ms = turn.config.offsets_retention_minutes * MINUTE_MS
-    for topic, partition, committed in every(group):
-        since_ms = max(committed.commit_ms, group.emptied_ms)
-        if committed.expire_ms != NEVER_MS:
-            is_due = turn.now_ms >= committed.expire_ms
-        else:
-            is_due = turn.now_ms - since_ms >= retention_ms
-        if is_due:
+    """Some of them, and what is left is looked at in the next turn."""
+    doubtful, left, looked_at = group.doubtful or [], STRAYS_A_TURN, 0
+    while doubtful and left and looked_at < LOOKED_AT_A_TURN:
+        found = list(islice(strays(turn.image, group, doubtful[-1:]), left))
+        for topic, partition in found:
             forget(turn, group.name, topic, partition)
-            count += 1
-    return count
+        left -= len(found)
+        looked_at += 1 + len(group.offsets.get(doubtful[-1], ()))
+        if left:
+            doubtful.pop()
+    turn.spend(looked_at)
+    group.doubtful = doubtful or None
+    if doubtful:
+        turn.wake_at(turn.time_ms)
 
 
 def every(group: Group) -> Iterator[tuple[str, int, Committed]]:

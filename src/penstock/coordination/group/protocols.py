@@ -66,21 +66,12 @@ def expire(turn: Turn, group: Group) -> None:
     if group.is_ending:
         end_on(turn, group)
         return
-    if group.has_strays:
+    if group.doubtful is not None:
         offsets.forget_strays(turn, group)
     if isinstance(group.body, Classic):
         classic.expire(turn, group, group.body)
     else:
         consumer.expire(turn, group)
-
-
-def forget_old(turn: Turn, group: Group) -> None:
-    """Offsets of a group that has been empty for long, and then the group itself."""
-    if not group.is_empty:
-        return
-    expired = offsets.forget_expired(turn, group)
-    if expired == sum(map(len, group.offsets.values())):
-        write_end(turn, group)
 
 
 def delete(turn: Turn, group: Group) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.coordination.group.classic.stage import (
     DELAY_MS,
     NEW_MEMBER_MS,
@@ -13,8 +14,9 @@ from tests.coordination.group.classic.stage import (
     reads,
 )
 
+from penstock.coordination.group.classic import leaving
 from penstock.coordination.group.classic.rounds import ROUND_MS_MIN
-from penstock.coordination.group.protocols import topics_changed
+from penstock.coordination.group.protocols import expire, topics_changed
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode
@@ -201,6 +203,20 @@ def test_a_group_whose_members_all_went_silent_is_empty() -> None:
     assert stage.body.phase.name == "EMPTY"
     stage.reload()
     assert (stage.body.phase.name, stage.body.generation) == ("EMPTY", 2)
+
+
+def test_many_who_went_silent_are_put_out_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaving, "SILENT_A_TURN", 2)
+    stage = Stage()
+    stage.settle(5)
+    stage.time_ms += SESSION_MS
+    left = []
+    while stage.body.members:
+        stage.run(expire)
+        left.append(len(stage.body.members))
+        assert not stage.body.members or stage.group.wake_ms == stage.time_ms
+    assert left == [3, 1, 0]
+    assert stage.body.phase.name == "EMPTY"
 
 
 def test_a_group_that_was_given_up_before_its_first_generation_can_be_joined_again() -> None:

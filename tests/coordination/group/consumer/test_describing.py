@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.coordination.group.consumer.classic_clients import ClassicClient
 from tests.coordination.group.consumer.stage import HOST, Stage
 
-from penstock.coordination.group.consumer.describing import describe
+from penstock.coordination.group.consumer.describing import describe, described_members
 from penstock.coordination.group.consumer.phases import (
     GROUP_MOVES,
     MEMBER_MOVES,
@@ -16,7 +16,9 @@ from penstock.wire.messages.k69_consumer_group_describe import DescribedGroup, T
 
 
 def described(stage: Stage) -> DescribedGroup:
-    return describe(stage.config, stage.image, stage.group, stage.body)
+    told = describe(stage.config, stage.group, stage.body)
+    told.members = list(described_members(stage.image, stage.body))
+    return told
 
 
 def test_a_group_is_described_with_what_members_have_and_are_to_have() -> None:
@@ -35,6 +37,23 @@ def test_a_group_is_described_with_what_members_have_and_are_to_have() -> None:
     assert first.target_assignment.topic_partitions == [TopicPartitions(topic, "orders", [0])]
     assert (second.member_epoch, second.assignment.topic_partitions) == (2, [])
     assert second.target_assignment.topic_partitions == [TopicPartitions(topic, "orders", [1])]
+
+
+def test_members_are_described_as_they_are_at_one_moment() -> None:
+    """However long it takes, and whatever happens to the group meanwhile."""
+    stage = Stage()
+    stage.create("orders", 2)
+    stage.join("m1", "orders")
+    stage.pass_ms(100)
+    stage.join("m2", "orders")
+    at_once = list(described_members(stage.image, stage.body))
+    slowly = described_members(stage.image, stage.body)
+    first = next(slowly)
+    stage.beat("m1", -1)
+    stage.beat("m2", -1)
+    stage.join("m3", "orders")
+    assert [first, *slowly] == at_once
+    assert [each.member_id for each in described(stage).members] == ["m3"]
 
 
 def test_classic_members_are_told_apart() -> None:

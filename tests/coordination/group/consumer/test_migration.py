@@ -10,6 +10,7 @@ from tests.coordination.group.consumer.stage import NAME, Stage
 from tests.coordination.group.consumer.test_classic_members import rest
 
 from penstock.coordination.group import offsets, protocols
+from penstock.coordination.group.aging import Aging
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import downgrading
@@ -298,7 +299,7 @@ def test_an_empty_group_that_becomes_classic_says_since_when_it_is_empty() -> No
     stage.reload()
     assert not classic_body(stage).members
     assert stage.group.emptied_ms == now_ms > 0
-    stage.run(protocols.forget_old)
+    stage.run(Aging(stage.group).go_on)
     assert stage.group.offsets["orders"][0].offset == 7
 
 

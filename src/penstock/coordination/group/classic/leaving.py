@@ -18,6 +18,12 @@ from penstock.coordination.group.members import check_instance, unknown_member
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 
+SILENT_A_TURN = 2_000
+"""Members that are put out at once: some milliseconds. Those who are late with a plan all go, as
+nobody would know them in the next round."""
+MEMBER_COST = 3
+"""Of one of them, in the unit of `Pace`."""
+
 
 def leave(turn: Turn, group: Group, body: Classic, member_id: str, instance_id: str | None) -> None:
     """Raises Refused if there is no such member. An administrator may give the instance alone."""
@@ -51,6 +57,7 @@ def remove(turn: Turn, group: Group, body: Classic, members: list[Member]) -> No
 def expire(turn: Turn, group: Group, body: Classic) -> None:
     """What is due by now: members who went silent, ids that nobody joined with, rounds."""
     now_ms = turn.time_ms
+    turn.spend(len(body.members) + len(body.pending))
     for member_id in [each for each, due_ms in body.pending.items() if due_ms <= now_ms]:
         del body.pending[member_id]
     is_late = body.sync_ends_ms <= now_ms
@@ -61,7 +68,11 @@ def expire(turn: Turn, group: Group, body: Classic) -> None:
         for each in body.members.values()
         if _is_silent(body, each, now_ms) or (is_late and each.id in body.unsynced)
     ]
+    if len(silent) > SILENT_A_TURN and not is_late:
+        silent = silent[:SILENT_A_TURN]
+        turn.wake_at(now_ms)  # for the rest
     if silent:
+        turn.spend(MEMBER_COST * len(silent))
         remove(turn, group, body, silent)
     if body.phase is Phase.JOINING and body.round_ends_ms <= now_ms:
         end_round(turn, group, body)

@@ -10,6 +10,9 @@ they do, so that consumers that are started together make one generation and not
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic, Member
 from penstock.coordination.group.classic.stored import write_empty
@@ -89,6 +92,15 @@ def _begin_generation(turn: Turn, body: Classic) -> None:
     body.unsynced = set(body.members)
     body.sync_ends_ms = turn.time_ms + max(body.rebalance_timeout_ms, ROUND_MS_MIN)
     turn.wake_at(body.sync_ends_ms)
+    _tell_generation(turn, body)
+
+
+def _tell_generation(turn: Turn, body: Classic) -> None:
+    """As `joined`, made for all followers together: there may be ten thousand of them."""
+    protocol, leader = body.protocol, body.leader or ""
+    follower = partial(
+        JoinGroupResponse, 0, 0, body.generation, body.protocol_type, protocol, leader, False
+    )
     for member in body.members.values():
         if member.join is None:  # a static one that may come back
             member.before = member.before or member.assignment
@@ -96,8 +108,9 @@ def _begin_generation(turn: Turn, body: Classic) -> None:
         reply = body.take_join(member)
         if reply is not None:
             member.is_new = False
-            turn.answer(reply, joined(body, member))
-        touch(turn, member)
+            is_leader = member.id == leader
+            turn.answer(reply, joined(body, member) if is_leader else follower(member.id))
+    touch_all(turn, body.members.values())
 
 
 def joined(body: Classic, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
@@ -138,3 +151,12 @@ def touch(turn: Turn, member: Member) -> None:
         timeout_ms = max(timeout_ms, NEW_MEMBER_TIMEOUT_MS)
     member.deadline_ms = turn.time_ms + timeout_ms
     turn.wake_at(member.deadline_ms)
+
+
+def touch_all(turn: Turn, members: Collection[Member]) -> None:
+    """The same for many who were waiting for us, and do so no more."""
+    now_ms = turn.time_ms
+    for member in members:
+        member.deadline_ms = now_ms + member.session_timeout_ms
+    if members:
+        turn.wake_at(now_ms + min(member.session_timeout_ms for member in members))

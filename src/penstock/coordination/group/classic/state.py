@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from penstock.coordination.group.classic.phases import MOVES, Phase
 from penstock.coordination.group.members import metadata_bytes
 from penstock.coordination.turn import Reply
+
+K = TypeVar("K")
 
 Protocols = Mapping[str, bytes]
 """What a member proposes, best first: names of assignors, and what each is to know of it."""
@@ -48,6 +51,7 @@ ENDING = -1
 
 class Classic:
     __slots__ = (
+        "choices",
         "generation",
         "is_saved",
         "joined",
@@ -79,6 +83,8 @@ class Classic:
         """Ids that were handed out, and by when whoever got them must join."""
         self.votes: Counter[str] = Counter()
         """How many members propose each protocol."""
+        self.choices: Counter[tuple[str, ...]] = Counter()
+        """And how many propose the same ones in the same order."""
         self.metadata_bytes = 0
         """That all members say of themselves, in all protocols."""
         self.joined = 0
@@ -112,10 +118,9 @@ class Classic:
         self.members[member.id] = member
         if member.instance_id is not None:
             self.static[member.instance_id] = member.id
-        self.votes.update(member.protocols.keys())
-        self.metadata_bytes += metadata_bytes(member.protocols)
+        self._count(member.protocols)
         self.joined += member.join is not None
-        if self.leader is None:
+        if len(self.members) == 1:
             self.leader = member.id
 
     def remove(self, member: Member) -> None:
@@ -126,21 +131,24 @@ class Classic:
         self.unsynced.discard(member.id)
         self.joined -= member.join is not None
         if self.leader == member.id:
-            self.leader = next(iter(self.members), None)
+            self.leader = None  # the next generation has another one
 
     def propose(self, member: Member, protocols: Protocols) -> None:
         self._take_back(member)
-        self.votes.update(protocols.keys())
-        self.metadata_bytes += metadata_bytes(protocols)
+        self._count(protocols)
         member.protocols = protocols
+
+    def _count(self, protocols: Protocols) -> None:
+        self.votes.update(protocols.keys())
+        self.choices[tuple(protocols)] += 1
+        self.metadata_bytes += metadata_bytes(protocols)
 
     def _take_back(self, member: Member) -> None:
         """What it proposed, at a cost that does not grow with those of the others."""
         self.metadata_bytes -= metadata_bytes(member.protocols)
+        _drop(self.choices, tuple(member.protocols))
         for name in member.protocols:
-            self.votes[name] -= 1
-            if not self.votes[name]:
-                del self.votes[name]
+            _drop(self.votes, name)
 
     def rename(self, member: Member, new_id: str) -> None:
         """A static member has come back under another id, and takes its own place."""
@@ -189,11 +197,10 @@ class Classic:
         """Each member votes for the first of its protocols that all of them know. Where there is
         no such protocol, for its first: who cannot follow is refused when it joins again."""
         candidates = self.common_protocols() or self.votes.keys()
-        votes = Counter(
-            name
-            for member in self.members.values()
-            for name in [each for each in member.protocols if each in candidates][:1]
-        )
+        votes: Counter[str] = Counter()
+        for names, members in self.choices.items():
+            for name in [each for each in names if each in candidates][:1]:
+                votes[name] += members
         return max(sorted(votes), key=lambda name: votes[name], default="")
 
     def metadata(self, member: Member) -> bytes:
@@ -203,3 +210,9 @@ class Classic:
     @property
     def rebalance_timeout_ms(self) -> int:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+
+def _drop(counts: Counter[K], key: K) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]

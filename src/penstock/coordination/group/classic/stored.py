@@ -21,6 +21,8 @@ WRITTEN_VERSION = 3
 PLAN_BYTES_MAX = 8 << 20
 """All of a plan is one event, with what the members say of themselves, which has a limit of its
 own. So all of it is written anew when a static member has come back under another id."""
+MEMBER_COST = 4
+"""Of a member that is written, in the unit of `Pace`."""
 
 
 def write_plan(
@@ -30,8 +32,17 @@ def write_plan(
 
     If it is not going to last, no leader is noted: whoever loads it lets everyone join again.
     """
-    members = [_written(body, member, plan.get(member.id, b"")) for member in body.members.values()]
+    members = [
+        member_value(body, member, plan.get(member.id, b"")) for member in body.members.values()
+    ]
+    turn.spend(MEMBER_COST * len(members))
     _write(turn, group, body, members, body.leader if will_last else None)
+
+
+def write_parts(turn: Turn, group: str, body: Classic, parts: list[MemberMetadata]) -> None:
+    """The same with what is written of each member made ready before."""
+    turn.spend(len(parts))
+    _write(turn, group, body, parts, body.leader)
 
 
 def write_empty(turn: Turn, group: str, body: Classic) -> None:
@@ -66,7 +77,7 @@ def write_end(turn: Turn, group: str) -> None:
     turn.write(GroupMetadataKey(group), None)
 
 
-def _written(body: Classic, member: Member, assignment: bytes) -> MemberMetadata:
+def member_value(body: Classic, member: Member, assignment: bytes) -> MemberMetadata:
     return MemberMetadata(
         member_id=member.id,
         group_instance_id=member.instance_id,

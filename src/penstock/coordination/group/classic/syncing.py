@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from penstock.coordination.group.classic.phases import Phase
-from penstock.coordination.group.classic.rounds import refuse_sync, touch
+from penstock.coordination.group.classic.preparing import Ready, plan_in
+from penstock.coordination.group.classic.rounds import refuse_sync, touch, touch_all
 from penstock.coordination.group.classic.state import Classic, Member
-from penstock.coordination.group.classic.stored import PLAN_BYTES_MAX, write_plan
+from penstock.coordination.group.classic.stored import PLAN_BYTES_MAX, write_parts, write_plan
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.members import check_instance, unknown_member
 from penstock.coordination.turn import Turn
@@ -16,9 +18,13 @@ from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupRes
 
 
 def sync(
-    turn: Turn, group: Group, body: Classic, request: SyncGroupRequest
+    turn: Turn,
+    group: Group,
+    body: Classic,
+    request: SyncGroupRequest,
+    ready: Ready | None = None,
 ) -> SyncGroupResponse | None:
-    """The answer, or None: it comes with the leader's plan."""
+    """The answer, or None: it comes with the leader's plan. `ready`: what was made of that."""
     member = member_of_generation(
         body, request.member_id, request.group_instance_id, request.generation_id
     )
@@ -31,28 +37,43 @@ def sync(
             body.unsynced.discard(member.id)
             return _answer(body, member.assignment)
         case _:
-            return _wait_for_plan(turn, group, body, member, request)
+            if member.id == body.leader:
+                return _take_plan(turn, group, body, member, request, ready)
+            body.unsynced.discard(member.id)
+            refuse_sync(turn, member, ErrorCode.REBALANCE_IN_PROGRESS)  # an earlier try
+            member.sync = turn.reply
+            return None
 
 
-def _wait_for_plan(
-    turn: Turn, group: Group, body: Classic, member: Member, request: SyncGroupRequest
-) -> SyncGroupResponse | None:
-    if member.id != body.leader:
-        body.unsynced.discard(member.id)
-        refuse_sync(turn, member, ErrorCode.REBALANCE_IN_PROGRESS)  # an earlier try
-        member.sync = turn.reply
-        return None
-    plan = {each.member_id: bytes(each.assignment) for each in request.assignments}
+def _take_plan(
+    turn: Turn,
+    group: Group,
+    body: Classic,
+    leader: Member,
+    request: SyncGroupRequest,
+    ready: Ready | None,
+) -> SyncGroupResponse:
+    if ready is not None and not ready.is_for(body):
+        ready = None
+    plan = plan_in(request) if ready is None else ready.plan
     _check_plan(turn, body, plan)
-    body.unsynced.discard(member.id)
-    write_plan(turn, group.name, body, plan)
+    body.unsynced.discard(leader.id)
+    if ready is None:
+        write_plan(turn, group.name, body, plan)
+    else:
+        write_parts(turn, group.name, body, ready.parts)
     body.move(Phase.STABLE)
-    for each in body.members.values():
-        reply, each.sync = each.sync, None
-        if reply is not None:
-            turn.answer(reply, _answer(body, plan.get(each.id, b"")))
-            touch(turn, each)
-    return _answer(body, plan.get(member.id, b""))
+    _tell_plan(turn, body, plan)
+    return _answer(body, plan.get(leader.id, b""))
+
+
+def _tell_plan(turn: Turn, body: Classic, plan: Mapping[str, bytes]) -> None:
+    answer = partial(SyncGroupResponse, 0, 0, body.protocol_type, body.protocol)
+    told = [member for member in body.members.values() if member.sync is not None]
+    for member in told:
+        turn.answer(member.sync, answer(plan.get(member.id, b"")))
+        member.sync = None
+    touch_all(turn, told)
 
 
 def _check_plan(turn: Turn, body: Classic, plan: Mapping[str, bytes]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from penstock.config import BrokerConfig
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.consumer.member import ConsumerMember
@@ -32,20 +34,25 @@ def state_of(body: Consumer) -> GroupState:
     return GroupState.STABLE if is_stable else GroupState.RECONCILING
 
 
-def describe(
-    config: BrokerConfig, image: Image, group: Group, body: Consumer
-) -> k69.DescribedGroup:
+def describe(config: BrokerConfig, group: Group, body: Consumer) -> k69.DescribedGroup:
+    """All but its members."""
     return k69.DescribedGroup(
         group_id=group.name,
         group_state=state_of(body).value,
         group_epoch=body.epoch,
         assignment_epoch=body.target_epoch,
         assignor_name=choose_assignor(config, body.assignor_votes),
-        members=[_member(image, body, member) for member in body.members.values()],
     )
 
 
-def _member(image: Image, body: Consumer, member: ConsumerMember) -> k69.Member:
+def described_members(image: Image, body: Consumer) -> Iterator[k69.Member]:
+    """As they are when the first is asked for, however long the others take: they are values."""
+    members, target = list(body.members.values()), dict(body.target)
+    for member in members:
+        yield _member(image, target.get(member.id, {}), member)
+
+
+def _member(image: Image, target: Assignment, member: ConsumerMember) -> k69.Member:
     profile = member.profile
     return k69.Member(
         member_id=member.id,
@@ -57,7 +64,7 @@ def _member(image: Image, body: Consumer, member: ConsumerMember) -> k69.Member:
         subscribed_topic_names=list(profile.topics),
         subscribed_topic_regex=profile.regex or None,
         assignment=_described(image, member.holding.assigned),
-        target_assignment=_described(image, body.target.get(member.id, {})),
+        target_assignment=_described(image, target),
         member_type=NATIVE_TYPE if profile.classic is None else CLASSIC_TYPE,
     )
 

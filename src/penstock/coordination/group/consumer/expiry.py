@@ -31,6 +31,7 @@ def expire(turn: Turn, group: Group) -> None:
     body = group.body
     if not isinstance(body, Consumer) or not body.members:
         return
+    turn.spend(len(body.members))
     _tend_sessions(turn, group.name, body)
     late = {
         member_id

@@ -14,6 +14,7 @@ from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.subscriptions import subscribed
 from penstock.coordination.group.consumer.targets import Plan, is_due, settle
+from penstock.coordination.pace import COST_A_SLICE
 
 PARTS_A_TURN = 200
 """Written at once: some milliseconds."""
@@ -41,6 +42,7 @@ class Making:
     def go_on(self, draft: Draft) -> bool:
         """Take a step; False after the last one."""
         if self._made is None:
+            draft.turn.spend(COST_A_SLICE)
             try:
                 next(self._steps)
             except StopIteration as end:
@@ -50,6 +52,7 @@ class Making:
             part = self._made.pop(member_id)
             if draft.member(member_id) is not None:
                 draft.targets[member_id] = part
+                draft.turn.spend(sum(map(len, part.values())))
         if self._made:
             return True
         self._plan.end(draft)

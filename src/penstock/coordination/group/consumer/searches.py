@@ -19,6 +19,8 @@ from penstock.errors import ErrorCode, Refused
 SLICE_CHARS = 5_000
 AT_ONCE_CHARS = 1_000
 """Of a slice that is done together with those of other groups: when a topic has come or gone."""
+CHAR_COST = 2
+"""Of a character, in the unit of `Pace`."""
 EXPRESSIONS_MAX = 500
 """In a group, each counted once."""
 
@@ -108,7 +110,9 @@ def _search_some(draft: Draft, chars: int) -> None:
             text = next(iter(lookups.waiting))
             del lookups.waiting[text]
             lookups.search = Search(text, draft.turn.image.topics)
-        chars -= _search(draft, lookups.search, chars)
+        cost = _search(draft, lookups.search, chars)
+        draft.turn.spend(CHAR_COST * cost)
+        chars -= cost
 
 
 def _search(draft: Draft, search: Search, chars: int) -> int:
@@ -138,7 +142,9 @@ def _slice(search: Search, chars: int) -> list[str]:
 def _sweep_some(draft: Draft, chars: int) -> None:
     lookups = draft.body.lookups
     while chars > 0 and (sweep := lookups.next_sweep(draft.body.regexes)) is not None:
-        chars -= _sweep(draft, sweep.left.pop(), sweep.names)
+        cost = _sweep(draft, sweep.left.pop(), sweep.names)
+        draft.turn.spend(CHAR_COST * cost)
+        chars -= cost
 
 
 def _sweep(draft: Draft, text: str, names: frozenset[str]) -> int:

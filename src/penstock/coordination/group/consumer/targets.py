@@ -41,6 +41,8 @@ NAMES_EACH = 10
 """Names of topics in subscriptions that cost as much as a member or a partition."""
 AT_ONCE_MAX = 2_000
 """Members, partitions and names together, of a group that is small: some milliseconds."""
+SIZE_COST = 3
+"""Of each of these, in the unit of `Pace`."""
 
 
 class Plan:
@@ -81,6 +83,7 @@ def settle(draft: Draft) -> None:
     plan = _small_plan(draft)
     if plan is not None:
         draft.targets.update(at_once(plan.carry_out()))
+        draft.turn.spend(SIZE_COST * plan.size)
         plan.end(draft)
     else:
         _begin_with_nothing(draft)

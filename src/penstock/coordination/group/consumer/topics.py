@@ -35,7 +35,7 @@ def look_again(turn: Turn, group: Group, body: Consumer) -> None:
 def renew(draft: Draft) -> None:
     """Make a new target if the topics are not those that the last one was made for, or is."""
     body = draft.body
-    body.interests.look(draft.turn.image.topics)
+    draft.turn.spend(2 * body.interests.look(draft.turn.image.topics))
     if draft.resolved or body.interests.hash != body.planned_hash:
         draft.bump()
     settle(draft)

@@ -6,7 +6,15 @@ import pytest
 
 from penstock.api import dispatch
 from penstock.api.call import Call, Unanswerable
-from penstock.api.dispatch import COUNTED_FROM_BYTES, ELEMENTS_MAX, LISTS_BYTES_MAX, read_call
+from penstock.api.dispatch import (
+    COUNTED_FROM_BYTES,
+    ELEMENTS_AT_ONCE_MAX,
+    ELEMENTS_MAX,
+    LISTS_BYTES_MAX,
+    Large,
+    read_call,
+    read_large,
+)
 from penstock.errors import Malformed
 from penstock.wire.codec import Message, decode_response, encode_request
 from penstock.wire.messages.k00_produce import (
@@ -45,10 +53,18 @@ from penstock.world.ports import FileRange
 NAMES = [f"a-topic-with-a-name-{number:05}" for number in range(10_000)]
 
 
-def read(request: Message, version: int) -> Call:
+def frame_of(request: Message, version: int) -> memoryview:
     parts = encode_request(request, version, 1, "client")
     frame = b"".join(part for part in parts if not isinstance(part, FileRange))
-    return read_call(memoryview(frame)[4:], "peer", 0)
+    return memoryview(frame)[4:]
+
+
+def read(request: Message, version: int) -> Call:
+    frame = frame_of(request, version)
+    try:
+        return read_call(frame, "peer", 0)
+    except Large:
+        return read_large(frame, "peer", 0)
 
 
 LARGE = [
@@ -99,6 +115,25 @@ LARGE = [
 @pytest.mark.parametrize(("request_", "version"), LARGE, ids=lambda value: type(value).__name__)
 def test_the_largest_requests_that_clients_make_are_read(request_: Message, version: int) -> None:
     assert read(request_, version).request == request_
+
+
+@pytest.mark.parametrize(("request_", "version"), LARGE, ids=lambda value: type(value).__name__)
+def test_what_takes_long_to_decode_is_large_unless_its_batches_must_stay_where_they_are(
+    request_: Message, version: int
+) -> None:
+    frame = frame_of(request_, version)
+    if isinstance(request_, ProduceRequest):
+        assert read_call(frame, "peer", 0)
+    else:
+        with pytest.raises(Large):
+            read_call(frame, "peer", 0)
+
+
+def test_a_request_of_some_thousand_elements_is_decoded_at_once() -> None:
+    names = [FetchTopic(name) for name in NAMES[:ELEMENTS_AT_ONCE_MAX]]
+    assert read_call(frame_of(FetchRequest(topics=names), 12), "peer", 0)
+    with pytest.raises(Large):
+        read_call(frame_of(FetchRequest(topics=[*names, FetchTopic("t")]), 12), "peer", 0)
 
 
 @pytest.mark.parametrize("version", [4, 12, 17])

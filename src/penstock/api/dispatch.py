@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.api.call import Api, Call, Unanswerable
 from penstock.api.table import APIS
 from penstock.wire.codec import Message, request_header
-from penstock.wire.elements import check_elements
+from penstock.wire.elements import check_elements, has_more
 from penstock.wire.fetch_answer import encode_fetched
 from penstock.wire.messages import ApiKey
 from penstock.wire.messages.k01_fetch import FetchResponse
@@ -18,8 +18,14 @@ LISTS_BYTES_MAX = 1 << 20
 COUNTED_FROM_BYTES = 32 << 10
 """What is smaller cannot have elements enough to hold the loop for long."""
 ELEMENTS_MAX = 22_000
-"""In all lists of a request that is larger: some 20 ms of decoding, and 15 of counting them before.
+"""In all lists of a request that is larger: some 20 ms of decoding, and 10 of counting them before.
 Ten thousand partitions, each in a topic of its own, are 20,000."""
+ELEMENTS_AT_ONCE_MAX = 5_000
+"""Of a request that is decoded on the loop: some milliseconds."""
+
+
+class Large(Exception):
+    """A request that takes long to decode: `read_large` does it, off the loop."""
 
 
 class FetchCall(Call):
@@ -34,11 +40,20 @@ class FetchCall(Call):
 
 
 def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:
-    """Raises Malformed or Unanswerable when the connection cannot go on."""
+    """Raises Malformed or Unanswerable when the connection cannot go on, or Large."""
     short = read_fetch(frame)
     if short is not None:
         version, correlation_id, client_id, fetching = short
         return FetchCall(FETCH, version, correlation_id, client_id, peer, now_ms, fetching)
+    return _read(frame, peer, now_ms, may_be_large=False)
+
+
+def read_large(frame: memoryview, peer: str, now_ms: int) -> Call:
+    """The same on whatever thread, and with a frame that stays as it is for so long."""
+    return _read(frame, peer, now_ms, may_be_large=True)
+
+
+def _read(frame: memoryview, peer: str, now_ms: int, *, may_be_large: bool) -> Call:
     header, body = request_header(frame)
     key, version = header.api_key, header.api_version
     api = APIS.get(key)
@@ -46,7 +61,7 @@ def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:
         raise Unanswerable(f"API {key} is not answered here")
     if api.versions.min <= version <= api.versions.max:
         if len(frame) > COUNTED_FROM_BYTES:
-            _check_lists(api, frame, version, body)
+            _check_lists(api, frame, version, body, may_be_large)
         request = api.request.decode(frame, version, body)
         kind = FetchCall if api is FETCH else Call
         return kind(api, version, header.correlation_id, header.client_id, peer, now_ms, request)
@@ -58,9 +73,15 @@ def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:
     return call
 
 
-def _check_lists(api: Api, frame: memoryview, version: int, body: int) -> None:
-    if len(frame) > LISTS_BYTES_MAX and api.key != ApiKey.PRODUCE:
+def _check_lists(api: Api, frame: memoryview, version: int, body: int, may_be_large: bool) -> None:
+    """Produce is never large: its batches are to stay where they are until they are written."""
+    if api.key == ApiKey.PRODUCE:
+        may_be_large = True
+    elif len(frame) > LISTS_BYTES_MAX:
         raise Unanswerable(
             f"a request of {len(frame)} bytes that is not Produce; the limit is {LISTS_BYTES_MAX}"
         )
-    check_elements(api.request, frame, body, version, ELEMENTS_MAX)
+    if may_be_large:
+        check_elements(api.request, frame, body, version, ELEMENTS_MAX)
+    elif has_more(api.request, frame, body, version, ELEMENTS_AT_ONCE_MAX):
+        raise Large

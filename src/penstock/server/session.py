@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.call import Call, Unanswerable
-from penstock.api.dispatch import read_call
+from penstock.api.dispatch import Large, read_call, read_large
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.api.trust import Client
-from penstock.errors import Malformed, Refused
+from penstock.errors import Malformed
 from penstock.server.intake import Ended, Intake
 from penstock.server.outbox import Outbox
+from penstock.server.unwinding import Begun, at_hand, unwound
 from penstock.server.waits import Promise, Slot, Waiting
 from penstock.world.ports import Connection
 
@@ -225,12 +226,23 @@ class Session:
                 self._answers.put(call.encode(outcome))
             else:
                 self._carry_out(call, outcome)
+        except Large:
+            self._take_large(frame, now_ms)
         except (Malformed, Unanswerable) as error:
             self._expel(str(error))
         except OSError as error:
             self._disk_failed(error)
         except Exception:
             self._break_off()
+
+    def _take_large(self, frame: memoryview, now_ms: int) -> None:
+        """Its memory is about to be used again, and it is decoded on another thread."""
+        copy = memoryview(bytes(frame))
+        self._begin(self._answers.reserve(), partial(self._decoded, copy, now_ms))
+
+    def _begin(self, slot: Slot, begin: Callable[[], Awaitable[Begun]]) -> None:
+        self._task = self._door.loop.create_task(self._resume(slot, begin))
+        self._stop_reading()
 
     def _put(self, answer: bytes | Pledge) -> None:
         """An answer that is encoded already."""
@@ -247,8 +259,7 @@ class Session:
             return
         slot = self._answers.reserve()
         if isinstance(outcome, Resume | Change):
-            self._task = self._door.loop.create_task(self._resume(call, slot, outcome))
-            self._stop_reading()
+            self._begin(slot, partial(at_hand, call, outcome))
         elif isinstance(outcome, Later):
             self._wait(call, slot, outcome)
         else:
@@ -285,9 +296,16 @@ class Session:
 
     # -- requests that wait themselves
 
-    async def _resume(self, call: Call, slot: Slot, outcome: Resume[Any] | Change[Any]) -> None:
+    async def _decoded(self, frame: memoryview, now_ms: int) -> Begun:
+        read = partial(read_large, frame, self._connection.peer, now_ms)
+        call = await self._door.broker.disk.offload_large(read)
+        call.client = self._client
+        return call, call.run(self._door.broker)
+
+    async def _resume(self, slot: Slot, begin: Callable[[], Awaitable[Begun]]) -> None:
         try:
-            result = await self._unwind(call, outcome)
+            call, outcome = await begin()
+            result = await unwound(call, outcome, self._door.change)
             if isinstance(result, Later):
                 self._wait(call, slot, result)
             elif result is NO_ANSWER:
@@ -297,7 +315,7 @@ class Session:
         except asyncio.CancelledError:  # the client has left: what it had appended stays
             self._door.settle()
             raise
-        except Unanswerable as error:
+        except (Malformed, Unanswerable) as error:
             self._expel(str(error))
         except OSError as error:
             self._disk_failed(error)
@@ -313,7 +331,7 @@ class Session:
     ) -> None:
         """`until`, in the loop's time, is when the wait ends even if it has to go on."""
         try:
-            result = await self._unwind(call, outcome)
+            result = await unwound(call, outcome, self._door.change)
             if self.closed:
                 return
             if isinstance(result, Later):
@@ -327,30 +345,6 @@ class Session:
                 self._expel(str(error))
         except Exception:
             self._break_off()
-
-    async def _unwind(self, call: Call, outcome: Any) -> Any:
-        """Carry out what waits until there is an answer, or something that waits off the queue."""
-        try:
-            while isinstance(outcome, Resume | Change):
-                if isinstance(outcome, Resume):
-                    work: Awaitable[Any] = outcome.work()
-                    outcome = outcome.then(await work)
-                else:
-                    outcome = await self._changed(outcome)
-        except OSError:
-            raise
-        except Exception as error:
-            return call.failure(error)
-        return outcome
-
-    async def _changed(self, change: Change[Any]) -> Any:
-        try:
-            answer = await self._door.change(change.decide)
-        except Refused as refused:
-            if change.otherwise is None:
-                raise
-            return change.otherwise(refused)
-        return change.then(answer)
 
     # -- sending
 

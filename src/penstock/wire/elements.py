@@ -31,15 +31,22 @@ def check_elements(
     kind: type[Message], frame: memoryview, at: int, version: int, limit: int
 ) -> None:
     """`at` is where the request begins behind its header. Raises Malformed."""
-    try:
-        _walk(kind, version)(frame, at, limit)
-    except TooMany:
+    if has_more(kind, frame, at, version, limit):
         raise Malformed(
             f"a {kind.__name__} has too many partitions, names or other elements in its lists: "
             f"{limit} are the limit, split it into several"
-        ) from None
+        )
+
+
+def has_more(kind: type[Message], frame: memoryview, at: int, version: int, limit: int) -> bool:
+    """Whether it has more elements than that. Raises Malformed."""
+    try:
+        _walk(kind, version)(frame, at, limit)
+    except TooMany:
+        return True
     except (IndexError, error):
-        return  # it ends too early, as decoding it will tell
+        pass  # it ends too early, as decoding it will tell
+    return False
 
 
 @cache

@@ -1,0 +1,66 @@
+"""Requests that take long to decode: that is done off the loop, and changes nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from tests.raw_client import frame_of
+from tests.server.house import House
+
+from penstock.api.dispatch import ELEMENTS_AT_ONCE_MAX, ELEMENTS_MAX
+from penstock.wire.codec import decode_response
+from penstock.wire.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
+
+VERSION = 9
+
+
+def asking_for(count: int) -> MetadataRequest:
+    topics = [MetadataRequestTopic(name=f"topic-{number:06}") for number in range(count)]
+    return MetadataRequest(topics, allow_auto_topic_creation=False)
+
+
+async def test_a_large_request_is_answered_in_its_turn(house: House) -> None:
+    """The buffer that it came in is used by others meanwhile."""
+    connection, other = house.connect(), house.connect()
+    small = frame_of(ApiVersionsRequest(), 3)
+    large = frame_of(asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION)
+    connection.give(small + large + small)
+    other.give(small + frame_of(asking_for(3_000), VERSION))
+    answers = await house.receive(connection, 3)
+    _, told = decode_response(MetadataResponse, answers[1], VERSION)
+    assert [topic.name for topic in told.topics] == [
+        f"topic-{number:06}" for number in range(ELEMENTS_AT_ONCE_MAX + 1)
+    ]
+    assert answers[0] == answers[2]
+
+
+async def test_others_are_served_while_a_large_request_is_decoded(house: House) -> None:
+    connection, other = house.connect(), house.connect()
+    connection.give(frame_of(asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION))
+    assert not connection.answers()
+    other.give(frame_of(ApiVersionsRequest(), 3))
+    assert other.answers()
+    await house.receive(connection, 1)
+
+
+async def test_a_large_request_that_is_too_large_ends_its_connection(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = house.connect()
+    connection.give(frame_of(asking_for(ELEMENTS_MAX + 1), VERSION))
+    assert not connection.is_closed
+    await house.settle(lambda: connection.is_closed)
+    assert f"{ELEMENTS_MAX} are the limit" in caplog.text
+    assert await house.ask(house.connect(), ApiVersionsRequest(), 3)
+
+
+async def test_who_leaves_while_its_request_is_decoded_leaves_nothing_behind(house: House) -> None:
+    connection = house.connect()
+    connection.give(frame_of(asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION))
+    house.session_of(connection).close()
+    assert await house.ask(house.connect(), asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION)
+    assert house.door.connections == 1

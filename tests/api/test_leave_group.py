@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.api.grouping import DELAY_MS, GROUP, Room, join
 
+from penstock.api.handlers import k13_leave_group
+from penstock.api.outcome import Resume
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 
@@ -51,3 +53,18 @@ def test_an_administrator_removes_instances_by_name(room: Room) -> None:
 def test_leaving_a_group_that_is_not_there_leaves_none_behind(room: Room) -> None:
     room.tell(LeaveGroupRequest(GROUP, members=[MemberIdentity("nobody")]))
     assert len(room.shard().groups) == 0
+
+
+def test_many_leave_some_at_a_time(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(k13_leave_group, "MEMBERS_A_TURN", 2)
+    ids = room.settle(5)
+    group = room.shard().groups.get(GROUP)
+    assert group is not None
+    request = LeaveGroupRequest(GROUP, members=[MemberIdentity(each) for each in ids])
+    call = room.desk.call(request)
+    assert isinstance(call.api.handler(room.desk.broker, call.request, call), Resume)
+    assert list(group.body.members) == ids[2:]
+    answer = room.tell(request)
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    assert [each.error_code for each in answer.members] == [unknown, unknown, 0, 0, 0]
+    assert not group.body.members

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.api.desk import NOW_MS
 from tests.api.grouping import GROUP, Room, commit
 
+from penstock.api.handlers import k08_offset_commit
+from penstock.api.outcome import Resume
 from penstock.coordination.group.offsets import Committed
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k08_offset_commit import OffsetCommitRequestPartition
+from penstock.wire.messages.k13_leave_group import LeaveGroupRequest
 
 
 def codes(answer: object) -> list[int]:
@@ -132,3 +137,63 @@ def test_a_group_without_a_name_is_refused(room: Room) -> None:
 def test_a_commit_on_a_full_disk_is_to_be_tried_again(room: Room) -> None:
     room.desk.broker.disk_is_full = True
     assert codes(room.tell(commit(), 8)) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+
+
+# -- many at once
+
+
+@pytest.fixture
+def in_turns(room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+    """Two offsets in each turn, in a topic of nine partitions."""
+    monkeypatch.setattr(k08_offset_commit, "OFFSETS_A_TURN", 2)
+    room.desk.create("wide", partitions=9)
+    return room
+
+
+def begun(room: Room, request: Any) -> Resume[Any]:
+    call = room.desk.call(request, 9)
+    outcome = call.api.handler(room.desk.broker, call.request, call)
+    assert isinstance(outcome, Resume), "it is not done in one go"
+    return outcome
+
+
+def test_many_offsets_are_committed_in_several_turns(in_turns: Room) -> None:
+    request = commit(topic="wide", partitions=(*range(9), 17, 0))
+    begun(in_turns, request)
+    assert committed(in_turns, "wide").keys() == {0, 1}
+    (told,) = in_turns.tell(request).topics
+    assert committed(in_turns, "wide").keys() == set(range(9))
+    assert [part.partition_index for part in told.partitions] == [*range(9), 17]
+    assert codes(in_turns.tell(request)) == [0] * 9 + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_many_offsets_are_answered_when_the_last_is_on_the_disk(in_turns: Room) -> None:
+    asked = in_turns.ask(commit(topic="wide", partitions=tuple(range(5))))
+    assert asked.is_waiting
+    in_turns.sync()
+    assert codes(asked.answer) == [0] * 5
+
+
+def test_many_offsets_of_someone_who_may_not_commit_are_refused_together(in_turns: Room) -> None:
+    in_turns.settle()
+    told = in_turns.tell(commit(topic="wide", partitions=tuple(range(5))))
+    assert codes(told) == [ErrorCode.UNKNOWN_MEMBER_ID] * 5
+    assert not committed(in_turns, "wide")
+
+
+def test_who_loses_its_place_between_two_turns_is_told_so_of_the_rest(
+    in_turns: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (member,) = in_turns.settle()
+    carry_out = in_turns.desk.broker.in_steps
+
+    def interrupted(steps: Any) -> Any:
+        in_turns.ask(LeaveGroupRequest(GROUP, member), 0)
+        return carry_out(steps)
+
+    monkeypatch.setattr(in_turns.desk.broker, "in_steps", interrupted)
+    request = commit(topic="wide", partitions=tuple(range(5)), member_id=member, generation=1)
+    told = in_turns.tell(request)
+    assert codes(told)[:2] == [0, 0]
+    assert ErrorCode.NONE not in codes(told)[2:]
+    assert committed(in_turns, "wide").keys() == {0, 1}

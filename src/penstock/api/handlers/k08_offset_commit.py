@@ -3,21 +3,32 @@
 Versions up to 4 can say when the offsets are to be forgotten; 6 brought the leader epoch, 7 static
 members, 9 epochs of KIP-848 in place of the generation, 10 topic ids. A partition that is not there
 is refused by itself, everything else for the request as a whole. Of a partition that is named more
-than once the last mention counts.
+than once the last mention counts. Thousands are committed in several turns, with everything else in
+between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
+from penstock.api.replies import once_committed
+from penstock.api.slices import in_slices, written
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.offsets import NEVER_MS, Committed, write_commit
+from penstock.coordination.group.offsets import (
+    NEVER_MS,
+    OFFSETS_A_TURN,
+    Committed,
+    write_commit,
+)
+from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps, exhaust
 from penstock.metadata.cluster import Topic
 from penstock.wire.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -34,6 +45,9 @@ NOT_FOUND_SINCE = 9
 TOPIC_IDS_SINCE = 10
 TIME_MS_MAX = (1 << 63) - 1
 
+TopicKey = tuple[str, bytes]
+"""Name and id, of which a version has one."""
+
 
 def offset_commit(
     broker: Broker, request: OffsetCommitRequest, call: Call
@@ -41,33 +55,116 @@ def offset_commit(
     shard = broker.groups.shard(request.group_id)
     if broker.disk_is_full:
         raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the disk is full; try again")
+    commits = _Commits(broker, request, call.version)
+    if sum(len(topic.partitions) for topic in request.topics) <= OFFSETS_A_TURN:
+        return shard.decide(request.group_id, commits.at_once)
+    return in_slices(broker, commits.in_turns(), commits.stored)
 
-    def decide(turn: Turn, group: Group) -> OffsetCommitResponse:
+
+class _Commits:
+    """Of one request. Of many partitions some are committed in each turn, which sees the group as
+    it is by then: who has lost its place on the way is told so of the rest."""
+
+    def __init__(self, broker: Broker, request: OffsetCommitRequest, version: int) -> None:
+        self._broker = broker
+        self._request = request
+        self._version = version
+        self._told: dict[TopicKey, OffsetCommitResponseTopic] = {}
+
+    def at_once(self, turn: Turn, group: Group) -> OffsetCommitResponse:
+        self._check(turn, group)
+        for topic in exhaust(_once_each(self._request.topics)):
+            self._commit(turn, group, topic)
+        return OffsetCommitResponse(topics=list(self._told.values()))
+
+    def in_turns(self) -> Steps[Any]:
+        topics = yield from _once_each(self._request.topics)
+        is_first = True
+        for some in _portions(topics):
+            try:
+                self._take_turn(some)
+            except Refused as refused:
+                if is_first:
+                    raise
+                self._refuse(some, refused.code)
+            is_first = False
+            yield None
+        return (yield from written(self._version, self._told.values()))
+
+    def stored(self, topics: Any) -> Outcome[OffsetCommitResponse]:
+        rest = self._broker.groups.shard(self._request.group_id).rest(None)
+        return once_committed([rest], OffsetCommitResponse(topics=topics))
+
+    def _take_turn(self, topics: Sequence[OffsetCommitRequestTopic]) -> None:
+        def decide(turn: Turn, group: Group) -> bool:
+            self._check(turn, group)
+            for topic in topics:
+                self._commit(turn, group, topic)
+            return True
+
+        name = self._request.group_id
+        self._broker.groups.shard(name).decide(name, decide)
+
+    def _check(self, turn: Turn, group: Group) -> None:
+        request = self._request
         generation = request.generation_id_or_member_epoch
-        if call.version >= NOT_FOUND_SINCE and generation >= 0 and group.is_forgotten:
+        if self._version >= NOT_FOUND_SINCE and generation >= 0 and group.is_forgotten:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, "there is no such group")
         protocols.check_may_commit(
             turn, group, request.member_id, request.group_instance_id, generation
         )
-        by_id = call.version >= TOPIC_IDS_SINCE
-        topics = _once_each(request.topics)
-        return OffsetCommitResponse(
-            topics=[_commit(turn, group, request, topic, by_id) for topic in topics]
-        )
 
-    return shard.decide(request.group_id, decide)
+    def _commit(self, turn: Turn, group: Group, topic: OffsetCommitRequestTopic) -> None:
+        by_id = self._version >= TOPIC_IDS_SINCE
+        codes = _commit(turn, group, self._request, topic, by_id)
+        self._tell(topic, codes)
+
+    def _refuse(self, topics: Sequence[OffsetCommitRequestTopic], code: ErrorCode) -> None:
+        for topic in topics:
+            self._tell(topic, [code] * len(topic.partitions))
+
+    def _tell(self, topic: OffsetCommitRequestTopic, codes: Sequence[ErrorCode]) -> None:
+        key = topic.name, topic.topic_id
+        told = self._told.setdefault(key, OffsetCommitResponseTopic(*key))
+        told.partitions += [
+            OffsetCommitResponsePartition(part.partition_index, code)
+            for part, code in zip(topic.partitions, codes, strict=True)
+        ]
 
 
-def _once_each(asked: Iterable[OffsetCommitRequestTopic]) -> list[OffsetCommitRequestTopic]:
+def _once_each(
+    asked: Iterable[OffsetCommitRequestTopic],
+) -> Generator[None, None, list[OffsetCommitRequestTopic]]:
     """The last mention of each partition, however many entries of its topic there are."""
-    topics: dict[tuple[str, bytes], dict[int, OffsetCommitRequestPartition]] = {}
+    pace = Pace()
+    topics: dict[TopicKey, dict[int, OffsetCommitRequestPartition]] = {}
     for each in asked:
         partitions = topics.setdefault((each.name, each.topic_id), {})
         partitions.update((part.partition_index, part) for part in each.partitions)
+        if pace.is_spent(2 + len(each.partitions)):
+            yield None
     return [
         OffsetCommitRequestTopic(name, topic_id, list(partitions.values()))
         for (name, topic_id), partitions in topics.items()
     ]
+
+
+def _portions(
+    topics: Iterable[OffsetCommitRequestTopic],
+) -> Iterator[list[OffsetCommitRequestTopic]]:
+    """All of them, each for one turn."""
+    some: list[OffsetCommitRequestTopic] = []
+    room = OFFSETS_A_TURN
+    for topic in topics:
+        for start in range(0, max(len(topic.partitions), 1), OFFSETS_A_TURN):
+            parts = topic.partitions[start : start + OFFSETS_A_TURN]
+            if len(parts) > room:
+                yield some
+                some, room = [], OFFSETS_A_TURN
+            some.append(OffsetCommitRequestTopic(topic.name, topic.topic_id, parts))
+            room -= len(parts)
+    if some:
+        yield some
 
 
 def _commit(
@@ -76,17 +173,18 @@ def _commit(
     request: OffsetCommitRequest,
     asked: OffsetCommitRequestTopic,
     by_id: bool,
-) -> OffsetCommitResponseTopic:
+) -> list[ErrorCode]:
+    """What is to be said of each partition."""
     image = turn.image
     topic = image.topic_by_id(asked.topic_id) if by_id else image.topic(asked.name)
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     expire_ms = NEVER_MS
     if request.retention_time_ms >= 0:
         expire_ms = min(turn.now_ms + request.retention_time_ms, TIME_MS_MAX)
-    answer = OffsetCommitResponseTopic(asked.name, asked.topic_id)
+    codes = []
     for part in asked.partitions:
         code = unknown if topic is None else _check(turn, topic, part)
-        answer.partitions.append(OffsetCommitResponsePartition(part.partition_index, code))
+        codes.append(code)
         if topic is not None and not code:
             committed = Committed(
                 part.committed_offset,
@@ -97,7 +195,7 @@ def _commit(
                 topic.id,
             )
             write_commit(turn, group.name, topic.name, part.partition_index, committed)
-    return answer
+    return codes
 
 
 def _check(turn: Turn, topic: Topic, part: OffsetCommitRequestPartition) -> ErrorCode:

@@ -10,12 +10,15 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
+from penstock.api.replies import once_committed
+from penstock.api.slices import in_slices
 from penstock.coordination.group.classic.leaving import leave
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
 from penstock.wire.messages.k13_leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
@@ -24,27 +27,64 @@ from penstock.wire.messages.k13_leave_group import (
 )
 
 MANY_SINCE = 3
+MEMBERS_A_TURN = 1_000
+"""Some milliseconds."""
 
 
 def leave_group(
     broker: Broker, request: LeaveGroupRequest, call: Call
 ) -> Outcome[LeaveGroupResponse]:
-    for each in request.members or [MemberIdentity(request.member_id)]:
-        check_ids(each.member_id, each.group_instance_id)
+    shard = broker.groups.shard(request.group_id)
+    if call.version < MANY_SINCE:
+        who = MemberIdentity(request.member_id)
+        check_ids(who.member_id, None)
 
-    def decide(turn: Turn, group: Group) -> LeaveGroupResponse:
-        if call.version < MANY_SINCE:
-            _leave(turn, group, MemberIdentity(request.member_id))
+        def leave_alone(turn: Turn, group: Group) -> LeaveGroupResponse:
+            _leave(turn, group, who)
             return LeaveGroupResponse()
-        codes = _leave_each(turn, group, request.members)
-        return LeaveGroupResponse(
-            members=[
-                MemberResponse(each.member_id, each.group_instance_id, code)
-                for each, code in zip(request.members, codes, strict=True)
-            ]
-        )
 
-    return broker.groups.shard(request.group_id).decide(request.group_id, decide)
+        return shard.decide(request.group_id, leave_alone)
+    return in_slices(
+        broker,
+        _in_turns(broker, request),
+        lambda members: _once_committed(broker, request, members),
+    )
+
+
+def _in_turns(broker: Broker, request: LeaveGroupRequest) -> Steps[list[MemberResponse]]:
+    """Some members in each, which mostly are all."""
+    for each in request.members:
+        check_ids(each.member_id, each.group_instance_id)
+    told: list[MemberResponse] = []
+    for start in range(0, max(len(request.members), 1), MEMBERS_A_TURN):
+        if start:
+            yield None
+        told += _take_turn(broker, request, request.members[start : start + MEMBERS_A_TURN])
+    return told
+
+
+def _take_turn(
+    broker: Broker, request: LeaveGroupRequest, members: list[MemberIdentity]
+) -> list[MemberResponse]:
+    codes: list[ErrorCode] = []
+
+    def decide(turn: Turn, group: Group) -> bool:
+        codes.extend(_leave_each(turn, group, members))
+        return True
+
+    broker.groups.shard(request.group_id).decide(request.group_id, decide)
+    return [
+        MemberResponse(each.member_id, each.group_instance_id, code)
+        for each, code in zip(members, codes, strict=True)
+    ]
+
+
+def _once_committed(
+    broker: Broker, request: LeaveGroupRequest, members: list[MemberResponse]
+) -> Outcome[LeaveGroupResponse]:
+    shard = broker.groups.shard(request.group_id)
+    rest = shard.rest(shard.groups.get(request.group_id))
+    return once_committed([rest], LeaveGroupResponse(members=members))
 
 
 def _leave_each(turn: Turn, group: Group, members: list[MemberIdentity]) -> list[ErrorCode]:

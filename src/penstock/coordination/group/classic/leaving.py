@@ -66,7 +66,8 @@ def expire(turn: Turn, group: Group, body: Classic) -> None:
     silent = [
         each
         for each in body.members.values()
-        if _is_silent(body, each, now_ms) or (is_late and each.id in body.unsynced)
+        if (each.deadline_ms <= now_ms and _is_silent(body, each))
+        or (is_late and each.id in body.unsynced)
     ]
     if len(silent) > SILENT_A_TURN and not is_late:
         silent = silent[:SILENT_A_TURN]
@@ -80,9 +81,8 @@ def expire(turn: Turn, group: Group, body: Classic) -> None:
     _wake_for_the_next(turn, body)
 
 
-def _is_silent(body: Classic, member: Member, now_ms: float) -> bool:
-    if member.deadline_ms > now_ms:
-        return False
+def _is_silent(body: Classic, member: Member) -> bool:
+    """Of one whose time is up."""
     return not member.is_waiting or (member.is_new and body.phase is Phase.JOINING)
 
 
@@ -91,9 +91,10 @@ def _wake_for_the_next(turn: Turn, body: Classic) -> None:
         turn.wake_at(body.round_ends_ms)
     for due_ms in body.pending.values():
         turn.wake_at(due_ms)
-    for member in body.members.values():
-        if member.deadline_ms > turn.time_ms:
-            turn.wake_at(member.deadline_ms)
+    now_ms = turn.time_ms
+    later_ms = (each.deadline_ms for each in body.members.values() if each.deadline_ms > now_ms)
+    if (soonest_ms := min(later_ms, default=None)) is not None:
+        turn.wake_at(soonest_ms)
 
 
 def begin_sessions(turn: Turn, body: Classic) -> None:

@@ -10,8 +10,9 @@ they do, so that consumers that are started together make one generation and not
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
+from typing import Any
 
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic, Member
@@ -24,6 +25,8 @@ from penstock.wire.messages.k14_sync_group import SyncGroupResponse
 
 NEW_MEMBER_TIMEOUT_MS = 300_000
 """How long a new member is kept that waits in a round and may have gone without a word."""
+LISTED_AT_ONCE_MAX = 500
+"""Members that a leader is told of, in the turn that it is told in."""
 ROUND_MS_MIN = 1_000
 """Given to who has to join again or bring a plan, however little time members allow."""
 
@@ -115,12 +118,7 @@ def _tell_generation(turn: Turn, body: Classic) -> None:
 
 def joined(body: Classic, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
     """What a member is told of its generation; the leader is told of everyone in it."""
-    members = []
-    if member.id == body.leader:
-        members = [
-            JoinGroupResponseMember(each.id, each.instance_id, body.metadata(each))
-            for each in body.members.values()
-        ]
+    members = _everyone(body) if member.id == body.leader else []
     return JoinGroupResponse(
         generation_id=body.generation,
         protocol_type=body.protocol_type,
@@ -130,6 +128,30 @@ def joined(body: Classic, member: Member, *, skip_assignment: bool = False) -> J
         member_id=member.id,
         members=members,
     )
+
+
+def _everyone(body: Classic) -> Any:
+    everyone = Everyone(body)
+    return list(everyone) if len(everyone) <= LISTED_AT_ONCE_MAX else everyone
+
+
+class Everyone:
+    """The members of a generation, described to its leader one after the other as they are written.
+    They stay what they are as long as the generation waits for its plan."""
+
+    __slots__ = ("_members", "_protocol")
+
+    def __init__(self, body: Classic) -> None:
+        self._members = list(body.members.values())
+        self._protocol = body.protocol or ""
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[JoinGroupResponseMember]:
+        for each in self._members:
+            metadata = each.protocols.get(self._protocol, b"")
+            yield JoinGroupResponseMember(each.id, each.instance_id, metadata)
 
 
 def refuse_join(turn: Turn, body: Classic, member: Member, code: ErrorCode) -> None:

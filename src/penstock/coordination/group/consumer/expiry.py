@@ -21,7 +21,7 @@ def begin_sessions(turn: Turn, body: Consumer) -> None:
     """A coordinator has been loaded: its members are given the time to find it."""
     body.sessions.clear()
     body.rebalances.clear()
-    body.refresh_ms = 0.0
+    body.refresh_ms = body.due_ms = 0.0
     if body.members:
         turn.wake_at(turn.time_ms)
 
@@ -31,14 +31,7 @@ def expire(turn: Turn, group: Group) -> None:
     body = group.body
     if not isinstance(body, Consumer) or not body.members:
         return
-    turn.spend(len(body.members))
-    _tend_sessions(turn, group.name, body)
-    late = {
-        member_id
-        for deadlines in (body.sessions, body.rebalances)
-        for member_id, due_ms in deadlines.items()
-        if due_ms <= turn.time_ms
-    }
+    late = _late(turn, group.name, body)
     if late:
         depart(turn, group, body, sorted(late))
         turn.wake_at(turn.time_ms)
@@ -58,6 +51,23 @@ def expire(turn: Turn, group: Group) -> None:
     _wake_for_the_next(turn, body)
 
 
+def _late(turn: Turn, group: str, body: Consumer) -> set[str]:
+    """Who has not done in time what it should. All members are looked at only when that may be so:
+    the target of a large group takes many turns."""
+    if body.due_ms > turn.time_ms and len(body.sessions) == len(body.members):
+        return set()
+    turn.spend(len(body.members))
+    _tend_sessions(turn, group, body)
+    deadlines = (body.sessions, body.rebalances)
+    body.due_ms = min(min(each.values(), default=inf) for each in deadlines)
+    return {
+        member_id
+        for each in deadlines
+        for member_id, due_ms in each.items()
+        if due_ms <= turn.time_ms
+    }
+
+
 def _tend_sessions(turn: Turn, group: str, body: Consumer) -> None:
     """Begin those of members that came with another coordinator, or from the other protocol, and
     drop those of members that never came to be, because it could not be written."""
@@ -72,8 +82,6 @@ def _tend_sessions(turn: Turn, group: str, body: Consumer) -> None:
 
 
 def _wake_for_the_next(turn: Turn, body: Consumer) -> None:
-    soonest_ms = body.refresh_ms if body.regexes else inf
-    for deadlines in (body.sessions, body.rebalances):
-        soonest_ms = min(soonest_ms, min(deadlines.values(), default=inf))
+    soonest_ms = min(body.refresh_ms if body.regexes else inf, body.due_ms)
     if soonest_ms < inf:
         turn.wake_at(soonest_ms)

@@ -22,6 +22,7 @@ def touch(turn: Turn, group: str, body: Consumer, member: ConsumerMember) -> Non
         timeout_ms = turn.image.group_settings(group).consumer_session_timeout_ms
     deadline_ms = turn.time_ms + timeout_ms
     body.sessions[member.id] = deadline_ms
+    body.due_ms = min(body.due_ms, deadline_ms)
     turn.wake_at(deadline_ms)
 
 
@@ -29,6 +30,7 @@ def give_time(turn: Turn, body: Consumer, member: ConsumerMember) -> None:
     """It has been told to do something, and may take so long as it said."""
     deadline_ms = turn.time_ms + member.profile.rebalance_timeout_ms
     deadline_ms = body.rebalances.setdefault(member.id, deadline_ms)
+    body.due_ms = min(body.due_ms, deadline_ms)
     turn.wake_at(deadline_ms)
 
 

@@ -37,6 +37,7 @@ class Consumer:
         "assignor_votes",
         "classic_bytes",
         "classic_votes",
+        "due_ms",
         "epoch",
         "interests",
         "lookups",
@@ -92,6 +93,8 @@ class Consumer:
         """By when members must have shown that they are alive."""
         self.rebalances: dict[str, float] = {}
         """By when some must have done what they were told to: revoke, join again, sync."""
+        self.due_ms = 0.0
+        """None of these is due before that."""
         self.making: Making | None = None
         """The target of a large group, on its way."""
         self.target_due_ms = 0.0

@@ -129,7 +129,15 @@ class Stage:
             self.groups.remove(NAME)
         for waiting, late in turn.answers:
             self.on_answer(waiting, late)
+        self._check_deadlines()
         return answer
+
+    def _check_deadlines(self) -> None:
+        """Whatever has happened, nobody's time is up before the group is looked at for that."""
+        group = self.groups.get(NAME)
+        if group is not None and isinstance(group.body, Consumer):
+            for each in (group.body.sessions, group.body.rebalances):
+                assert all(group.body.due_ms <= due_ms for due_ms in each.values())
 
     def beat(self, member_id: str, epoch: int, **fields: Any) -> ConsumerGroupHeartbeatResponse:
         request = ConsumerGroupHeartbeatRequest(NAME, member_id, epoch, **fields)

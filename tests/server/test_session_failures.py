@@ -20,7 +20,7 @@ from penstock.api.change_each import COMMIT_ITEMS_MAX
 from penstock.api.outcome import Later, Resume
 from penstock.errors import ErrorCode
 from penstock.replication.signals import Signal
-from penstock.server import session
+from penstock.server import decoding
 from penstock.wire.batch_builder import read_records
 from penstock.wire.codec import decode_response
 from penstock.wire.messages.k00_produce import (
@@ -359,7 +359,7 @@ class BrokenCall:
 async def give_broken(house: House, outcome: Any) -> MemoryConnection:
     connection = house.connect()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "read_call", lambda *_: BrokenCall(outcome))
+        patch.setattr(decoding, "read_call", lambda *_: BrokenCall(outcome))
         connection.give(PING)
     return connection
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from tests.raw_client import frame_of
 from tests.server.house import House
 
 from penstock.api.dispatch import ELEMENTS_AT_ONCE_MAX, ELEMENTS_MAX
+from penstock.server import decoding
 from penstock.wire.codec import decode_response
 from penstock.wire.messages.k03_metadata import (
     MetadataRequest,
@@ -64,3 +68,24 @@ async def test_who_leaves_while_its_request_is_decoded_leaves_nothing_behind(hou
     house.session_of(connection).close()
     assert await house.ask(house.connect(), asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION)
     assert house.door.connections == 1
+
+
+async def test_a_crowd_of_large_requests_is_not_kept_in_memory(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "WAITING_MAX", 1)
+    offload, works = house.disk.offload_large, []
+
+    def noting(work: Any) -> Any:
+        works.append(work)
+        return offload(work)
+
+    monkeypatch.setattr(house.disk, "offload_large", noting)
+    large = frame_of(asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION)
+    connections = [house.connect() for _ in range(3)]
+    for connection in connections:
+        connection.give(large)
+        await asyncio.sleep(0)
+    answers = [await house.receive(connection, 1) for connection in connections]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(works) == 1, "the others are decoded on the loop"

@@ -20,7 +20,7 @@ from tests.server.house import ANY, House
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.metadata.changes import Commit
 from penstock.replication.signals import Signal
-from penstock.server import outbox, session
+from penstock.server import decoding, outbox, session
 from penstock.wire.codec import decode_response
 from penstock.wire.messages.k01_fetch import FetchResponse
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
@@ -129,7 +129,7 @@ async def play(folder: Path, script: Script, chance: random.Random) -> list[int]
 def test_any_mix_of_outcomes_is_answered_in_order(kinds: list[str], seed: int) -> None:
     script = Script(kinds)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(session, "read_call", script.read_call)
+        patch.setattr(decoding, "read_call", script.read_call)
         answers = asyncio.run(play(Path(folder), script, random.Random(seed)))
     assert answers == [n for n, kind in enumerate(kinds) if kind != "nothing"]
 
@@ -141,7 +141,7 @@ def test_requests_begin_in_order_and_none_before_one_that_waits_itself_is_done(
 ) -> None:
     script = Script(kinds)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(session, "read_call", script.read_call)
+        patch.setattr(decoding, "read_call", script.read_call)
         asyncio.run(play(Path(folder), script, random.Random(seed)))
     assert [number for number, _ in itertools.groupby(script.begun)] == list(range(len(kinds)))
 
@@ -202,7 +202,7 @@ async def test_one_connection_does_not_keep_the_others_waiting_for_all_of_its_re
         house.clock.time_ms += session.PASS_MS_MAX // 2
         return script.read_call(frame, peer, now_ms)
 
-    monkeypatch.setattr(session, "read_call", takes_long)
+    monkeypatch.setattr(decoding, "read_call", takes_long)
     connection = house.connect()
     connection.give(b"".join(framed(n.to_bytes(4, "big")) for n in range(20)))
     assert len(script.begun) == 3

@@ -14,6 +14,7 @@ from penstock.api.broker import Broker
 from penstock.metadata.keeper import Keeper
 from penstock.replication.replica import Replica
 from penstock.server.deadlines import Deadlines
+from penstock.server.decoding import Decoding
 from penstock.server.memory import Budget, Buffers
 from penstock.server.rota import Rota, Round
 from penstock.server.session import Session
@@ -35,6 +36,7 @@ class Door:
         self.change: Callable[[Any], Any] = keeper.change
         self.budget = Budget(broker.config.queued_max_bytes)
         self.deadlines = Deadlines(self.loop)
+        self.decoding = Decoding(world.disk)
         self.buffers = Buffers()
         self.kept = 0
         """Bytes of requests whose beginning has arrived, and which are not in the budget."""

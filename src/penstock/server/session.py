@@ -18,7 +18,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.call import Call, Unanswerable
-from penstock.api.dispatch import Large, read_call, read_large
+from penstock.api.dispatch import Large
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.api.trust import Client
@@ -219,7 +219,7 @@ class Session:
             if short is not None:
                 self._put(short)
                 return
-            call = read_call(frame, self._connection.peer, now_ms)
+            call = self._door.decoding.read(frame, self._connection.peer, now_ms)
             call.client = self._client
             outcome = call.run(self._door.broker)
             if type(outcome) is call.answers:
@@ -297,8 +297,7 @@ class Session:
     # -- requests that wait themselves
 
     async def _decoded(self, frame: memoryview, now_ms: int) -> Begun:
-        read = partial(read_large, frame, self._connection.peer, now_ms)
-        call = await self._door.broker.disk.offload_large(read)
+        call = await self._door.decoding.read_apart(frame, self._connection.peer, now_ms)
         call.client = self._client
         return call, call.run(self._door.broker)
 

@@ -84,6 +84,25 @@ def test_a_feature_that_comes_twice_is_refused(able: Desk) -> None:
     assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
+@pytest.mark.parametrize("name", ["transaction.version", "share.version", "kraft.version"])
+def test_a_feature_that_no_broker_knows_is_refused_and_told_of(desk: Desk, name: str) -> None:
+    desk.register(1)
+    answer = desk.ask(UpdateFeaturesRequest(60_000, [FeatureUpdateKey(name, 1)]))
+    assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert f"{name} cannot be 1: broker 1 does not know the feature {name}" in answer.error_message
+    assert f"it knows {GROUP_VERSION}, {FEATURE}" in answer.error_message
+
+
+@pytest.mark.parametrize("kind", [UPGRADE, SAFE_DOWNGRADE])
+def test_a_feature_that_no_broker_knows_may_be_switched_off(desk: Desk, kind: int) -> None:
+    desk.register(1)
+    wanted = FeatureUpdateKey("share.version", 0, upgrade_type=kind)
+    answer = desk.ask(UpdateFeaturesRequest(60_000, [wanted]))
+    assert answer.error_code == ErrorCode.NONE
+    assert desk.image.finalized_features == INITIAL
+    assert desk.image.features_epoch == 0
+
+
 def test_validate_only_changes_nothing(able: Desk) -> None:
     assert update(able, 3, validate_only=True).error_code == ErrorCode.NONE
     assert update(able, 9, validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION

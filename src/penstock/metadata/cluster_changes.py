@@ -177,17 +177,25 @@ def _check_update(image: Image, update: FeatureUpdate, now: int) -> None:
     if not name:
         raise Refused(ErrorCode.INVALID_REQUEST, "a feature has a name")
     for broker in image.brokers.values():
-        if name not in broker.record.features:
-            raise _bad_update(f"broker {broker.node_id} does not know the feature {name}")
-        lowest, highest = broker.record.features[name]
-        if not lowest <= level <= highest:
-            raise _bad_update(
-                f"{name} cannot be {level}: broker {broker.node_id} supports {lowest} to {highest}"
-            )
+        reason = _not_supported(broker.record, name, level)
+        if reason is not None:
+            raise _bad_update(f"{name} cannot be {level}: broker {broker.node_id} {reason}")
     if level < now and not update.downgrade:
         raise _bad_update(f"{name} is at {now}; going down to {level} must be asked for as such")
     if level > now and update.downgrade:
         raise _bad_update(f"{name} is at {now}; {level} is no downgrade")
+
+
+def _not_supported(broker: BrokerRecord, name: str, level: int) -> str | None:
+    """Why a broker cannot work at a level. A feature that it does not know is off there, which is
+    level 0: to ask for that is no fault."""
+    lowest, highest = broker.features.get(name, (0, 0))
+    if lowest <= level <= highest:
+        return None
+    if name not in broker.features:
+        known = ", ".join(sorted(broker.features))
+        return f"does not know the feature {name}; it knows {known}"
+    return f"supports {lowest} to {highest}"
 
 
 def _bad_update(problem: str) -> Refused:

@@ -305,6 +305,15 @@ def test_a_folder_whose_mark_was_lost_in_a_crash_is_taken_as_it_is(
     assert all_values(log) == [(0, b"a")]
 
 
+def test_after_a_crash_the_mark_of_a_partition_is_synced_again(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.abandon()
+    _, log = recovered(disk, path)
+    mark = str(path / "orders-0" / "partition.metadata")
+    assert mark in [file.path for file in log.begin_sync().files], "it may be in memory only"
+
+
 def test_a_partition_mark_of_a_newer_version_is_refused(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     put(orders(folder), b"a")

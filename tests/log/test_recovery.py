@@ -139,16 +139,15 @@ def test_a_bad_batch_that_good_ones_follow_is_damage_also_past_the_recovery_poin
     assert damage_of(opened(disk, str(folder), SMALL_SEGMENTS, 41)) == [(first, end)]
 
 
-def test_a_segment_that_ends_badly_is_damaged_if_the_next_one_is_good(
+def test_a_segment_that_ends_badly_is_damaged_if_it_was_synced(
     disk: RealDisk, folder: Path
 ) -> None:
     log = forty(disk, folder)
-    path = Path(log.segments[1].file.path)
-    path.write_bytes(path.read_bytes()[:-20])
-    again = opened(disk, str(folder), SMALL_SEGMENTS)
-    third = log.segments[2].base
-    assert damage_of(again) == [(third - 1, third)]
-    assert offsets_outside(again) == [offset for offset in range(40) if offset != third - 1]
+    path, third = Path(log.segments[1].file.path), log.segments[2].base
+    path.write_bytes(path.read_bytes()[: -20 - len(a_batch(b"000" * 20))])
+    again = opened(disk, str(folder), SMALL_SEGMENTS, recovery_point=third - 1)
+    assert damage_of(again) == [(third - 2, third)]
+    assert offsets_outside(again) == [*range(third - 2), *range(third, 40)]
 
 
 def test_an_offset_that_belongs_to_the_next_segment_is_a_fault(
@@ -165,7 +164,7 @@ def test_an_offset_that_belongs_to_the_next_segment_is_a_fault(
 def test_a_segment_without_a_good_batch_is_damaged_as_a_whole(disk: RealDisk, folder: Path) -> None:
     log = forty(disk, folder)
     path = Path(log.segments[1].file.path)
-    path.write_bytes(bytes(path.stat().st_size))
+    path.write_bytes(b"\x55" * path.stat().st_size)
     again = opened(disk, str(folder), SMALL_SEGMENTS)
     assert damage_of(again) == [(log.segments[1].base, log.segments[2].base)]
     assert again.end_offset == 40
@@ -197,17 +196,17 @@ def test_segments_after_a_torn_one_that_hold_nothing_good_are_set_aside(
     assert (again.end_offset, again.damage) == (end, [])
     assert [offset for offset, _ in all_values(again)] == list(range(end))
     assert [Path(f"{path}.torn").read_bytes() for path in later] == [b"nothing good"] * 2
-    assert caplog.text.count("was set aside") == 2
+    assert caplog.text.count("was cut off the log, and set aside") == 2
     assert f"bytes that offset {end} should begin are no batch" in caplog.text
     assert str(folder) in again.begin_sync().folders, "or a crash would bring the others back"
     assert put(again, b"next").base_offset == end
     assert all_values(opened(disk, str(folder), SMALL_SEGMENTS)) == all_values(again)
 
 
-def test_a_segment_that_lost_its_last_batches_whole_is_damaged(
+def test_a_segment_that_lost_its_last_batches_whole_is_damaged_if_they_were_synced(
     disk: RealDisk, folder: Path
 ) -> None:
-    for recovery_point in (0, 2):
+    for recovery_point in (4, 6):
         log = forty(disk, folder / str(recovery_point))
         first = Path(log.segments[0].file.path)
         one = first.stat().st_size // log.segments[1].base

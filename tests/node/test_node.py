@@ -84,6 +84,37 @@ async def append(node: Node) -> None:
     node.door.write_out()
 
 
+# -- starting
+
+
+async def test_a_new_data_folder_has_checkpoints_from_the_beginning(
+    start: StartNode, tmp_path: Path
+) -> None:
+    """So that a folder without them has lost them, and it is not known what was synced."""
+    running = await start(RealDisk())
+    names = {path.name for path in (tmp_path / "data").iterdir()}
+    assert {layout.RECOVERY_POINTS_FILE, layout.TOPIC_IDS_FILE} <= names
+    await running.stop()
+
+
+async def test_a_start_that_cannot_write_checkpoints_goes_on(
+    start: StartNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    class NoCheckpoints(RealDisk):
+        def write_whole(self, path: str, data: bytes) -> None:
+            if path.endswith(layout.RECOVERY_POINTS_FILE) and not self.may_write:
+                raise OSError(errno.ENOSPC, "no space left")
+            super().write_whole(path, data)
+
+        may_write = False
+
+    disk = NoCheckpoints()
+    running = await start(disk)
+    assert "no checkpoint could be written at the start" in caplog.text
+    disk.may_write = True
+    await running.stop()
+
+
 # -- following the cluster
 
 

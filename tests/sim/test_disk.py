@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import re
 
 import pytest
 from tests.sim.disks import Machine
 
 from penstock.errors import Unusable
 from penstock.sim.disk import Killed, SimDisk
+from penstock.sim.file import SimFile
+from penstock.sim.loss import SECTOR_BYTES
 from penstock.world.ports import Cold
 
 SEEDS = range(200)
@@ -51,8 +54,12 @@ def test_out_of_order_a_later_part_may_survive_without_an_earlier_one() -> None:
     for seed in SEEDS:
         machine = Machine(seed, in_order=False)
         synced_file(machine)
+        machine.disk.open("/data/log").append([BYTES * 30])
         left = left_of(machine, "/data/log") or b""
         holes += b"\0" in left and not left.endswith(b"\0")
+        for hole in re.finditer(rb"\0+", left):
+            assert hole.start() in (50, 100) or hole.start() % SECTOR_BYTES == 0
+            assert hole.end() == len(left) or hole.end() % SECTOR_BYTES == 0
     assert holes
 
 
@@ -114,19 +121,38 @@ def test_what_is_cut_while_it_is_synced_counts_only_up_to_the_cut() -> None:
         assert len(left) >= 3
 
 
-def test_what_a_failed_sync_has_lost_reads_well_until_the_power_goes() -> None:
-    machine = Machine()
+def failed_sync(machine: Machine, lost: bytes) -> SimFile:
+    """What is written later to the sector that the lost bytes end in brings that one back."""
     file = machine.disk.open("/data/log")
     file.append([b"kept"])
     machine.wait(machine.disk.sync_all([file], ["/data"]))
-    file.append([b" lost"])
+    file.append([lost])
     machine.disk.sync_fails = True
     with pytest.raises(OSError, match="Input/output"):
         machine.wait(machine.disk.sync_all([file], []))
-    file.append([b" later"])
+    file.append([b"later"])
     machine.wait(machine.disk.sync_all([file], []))
-    assert file.read(0, 100) == b"kept lost later"
-    assert left_of(machine, "/data/log") == b"kept\0\0\0\0\0 later"
+    return file
+
+
+def test_what_a_failed_sync_has_lost_reads_well_until_the_power_goes() -> None:
+    machine, lost = Machine(), b"lost" * SECTOR_BYTES
+    file = failed_sync(machine, lost)
+    assert file.read(0, 10_000) == b"kept" + lost + b"later"
+    again = 4 * SECTOR_BYTES - 4
+    wanted = b"kept" + bytes(again) + lost[again:] + b"later"
+    assert left_of(machine, "/data/log") == wanted
+
+
+def test_what_a_failed_sync_has_lost_is_seen_by_who_has_the_cache_forget_it() -> None:
+    machine, lost = Machine(), b"lost" * SECTOR_BYTES
+    file = failed_sync(machine, lost)
+    file.append([b"not written yet"])
+    file.forget(0)
+    again = 4 * SECTOR_BYTES - 4
+    wanted = b"kept" + bytes(again) + lost[again:] + b"later"
+    assert file.read(0, 10_000) == wanted + b"not written yet"
+    assert not file.is_cached(0, 4)
 
 
 # -- names

@@ -26,6 +26,7 @@ STEPS = st.one_of(
     st.tuples(st.just("file_rename"), HANDLES, NAMES),
     st.tuples(st.just("size"), HANDLES),
     st.tuples(st.just("sync"), HANDLES),
+    st.tuples(st.just("forget"), HANDLES, SIZES),
     st.tuples(st.just("close"), HANDLES),
     st.tuples(st.just("exists"), st.one_of(NAMES, FOLDERS)),
     st.tuples(st.just("list"), st.sampled_from(["", "folder", "gone"])),
@@ -70,6 +71,9 @@ class Hand:
 
     def _read(self, number: int, position: int, length: int) -> bytes:
         return self._files[number].read(position, length)
+
+    def _forget(self, number: int, position: int) -> None:
+        self._files[number].forget(position)
 
     def _truncate(self, number: int, size: int) -> None:
         self._files[number].truncate(size)

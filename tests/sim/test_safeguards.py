@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.log import loading
+from penstock.log import loading, unwritten
 from penstock.replication.leader import Leader
+from penstock.sim.file import SimFile
 from penstock.sim.run import play
 from penstock.sim.storage import Content
 
@@ -31,3 +32,15 @@ def test_an_acknowledgement_before_the_sync_is_noticed(monkeypatch: pytest.Monke
 def test_producers_forgotten_at_recovery_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "feed", lambda *_: None)
     assert next(failing("kill"), None) is not None
+
+
+def test_holes_that_count_as_damage_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unwritten, "has_hole", lambda *_: False)
+    assert next(failing("torn"), None) is not None
+
+
+def test_a_page_cache_that_is_believed_after_a_failed_sync_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SimFile, "forget", lambda self, position: None)
+    assert next(failing("device"), None) is not None

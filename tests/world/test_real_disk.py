@@ -398,3 +398,26 @@ def test_a_file_says_when_it_was_last_written_to(tmp_path: Path) -> None:
     path.write_bytes(b"x")
     os.utime(path, ns=(1, 1_700_000_000_123_456_789))
     assert RealDisk().modified_ms(str(path)) == 1_700_000_000_123
+
+
+async def test_what_is_forgotten_is_read_again_and_what_is_not_synced_is_kept(
+    disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, int, int]] = []
+    advise = os.posix_fadvise
+
+    def listening(descriptor: int, *arguments: int) -> None:
+        told.append((arguments[0], arguments[1], arguments[2]))
+        advise(descriptor, *arguments)
+
+    monkeypatch.setattr(os, "posix_fadvise", listening)
+    file = disk.open(str(tmp_path / "a"))
+    file.forget(0)
+    assert not told, "there is no file yet"
+    piece = real_disk.CACHED_PIECE_MAX
+    file.append([b"x" * piece, b"synced"])
+    file.sync()
+    file.append([b" and not"])
+    file.forget(piece + 3)
+    assert told == [(piece, 0, os.POSIX_FADV_DONTNEED)]
+    assert file.read(piece, 100) == b"synced and not"

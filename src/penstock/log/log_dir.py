@@ -152,7 +152,7 @@ class LogDir:
         path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
         self._unreadable.add(name)
         with suppress(FileNotFoundError):
-            found = checkpoints.decode_partition(self.disk.read_whole(path), path)
+            found = checkpoints.decode_partition(self._read_noted(path), path)
             if found == topic_id:
                 return True
             if found is not None and self._noted.knows(key, topic_id):
@@ -168,13 +168,24 @@ class LogDir:
         self.disk.write_whole(path, checkpoints.encode_partition(topic_id))
         return True
 
+    def _read_noted(self, path: str) -> bytes:
+        """After a crash as it is on the disk; a failed sync may have left that different."""
+        if not self.was_clean:
+            file = self.disk.open(path)
+            file.forget(0)
+            file.close()
+        return self.disk.read_whole(path)
+
     def _adopt(self, key: Partition, log: PartitionLog) -> None:
         """Checkpoints go by the topic's name. Those of another topic of that name, deleted since,
         say nothing of this one: without its own the log is looked through from the beginning."""
         log.has_folder = True
         noted = self._noted
+        log.is_sync_noted = noted.covers(key, log.topic_id)
         if not (self.was_clean and noted.knows_end(key, log.topic_id)):
             self._unrecovered.add(key)
+            mark = self.disk.open(f"{log.folder}/{layout.PARTITION_FILE}")
+            log.unsynced_files.append(mark)  # it may be in the page cache only
         if not noted.knows(key, log.topic_id):
             return
         log.start_offset = noted.log_starts.get(key, 0)

@@ -39,6 +39,7 @@ class LogState:
         "is_compacted",
         "is_deleted",
         "is_open",
+        "is_sync_noted",
         "is_torn",
         "marks",
         "opening",
@@ -77,6 +78,8 @@ class LogState:
         """Set by the broker, to be noted in checkpoints; nothing here depends on it."""
         self.recovery_point = 0
         """Up to where the last checkpoint says that the log is synced."""
+        self.is_sync_noted = True
+        """A checkpoint covers the log; else much more may be synced than is known."""
         self.cleaned_to = 0
         """Up to where the log is compacted."""
         self.is_compacted = False

@@ -26,6 +26,10 @@ ALWAYS_WRITTEN = (
 )
 
 
+TOGETHER = (layout.RECOVERY_POINTS_FILE, layout.TOPIC_IDS_FILE)
+"""How far a log is synced is known only with both."""
+
+
 class Checkpoint(NamedTuple):
     """What has changed since the last one."""
 
@@ -56,7 +60,8 @@ class Noted:
             layout.CLEANED_FILE: self.cleaned,
             layout.RECOVERY_POINTS_FILE: self.recovery_points,
         }
-        self._written_ids: dict[Partition, bytes] = {}
+        self._is_whole = not self.problems and all(disk.exists(f"{path}/{n}") for n in TOGETHER)
+        self._written_ids: dict[Partition, bytes] | None = None
         self._written: dict[str, dict[Partition, int]] = {}
         self._under_way = Checkpoint([], {}, None)
         self._lowered = False
@@ -86,6 +91,12 @@ class Noted:
         """Whether it is known where the log ended when it was closed, and can be so."""
         end = self.recovery_points.get(key, -1)
         return self.knows(key, topic_id) and self.log_starts.get(key, 0) <= end
+
+    def covers(self, key: Partition, topic_id: bytes) -> bool:
+        """Whether a log is noted, or else younger than the last checkpoint. Neither is sure where
+        checkpoints are missing, or know another topic of that name: a log may have been put back.
+        """
+        return self._is_whole and self._ids.get(key, topic_id) == topic_id
 
     def forget(self, key: Partition) -> None:
         self._ids.pop(key, None)
@@ -161,7 +172,7 @@ class Noted:
         for name in news.offsets:
             self._written.pop(name, None)
         if news.ids is not None:
-            self._written_ids = {}
+            self._written_ids = None
 
     def _trust(self, news: Checkpoint) -> None:
         for log, _, content in news.epochs:

@@ -3,9 +3,13 @@
 Everything past the recovery point, and the segment that it lies in, is read and checked batch by
 batch. Bad bytes with nothing good after them are a torn tail, and are cut off. Bad bytes below the
 recovery point were promised; and so may those be that good batches follow, since syncs are noted a
-while after they were done. A last batch that is whole but for its offset was not torn either. All
-these are kept and reported as damage. Indexes and producer state are made anew on the way.
-Interrupted at any point and begun again it comes to the same end.
+while after they were done, unless it shows that they never reached the disk (`unwritten`). A last
+batch that is whole but for its offset was not torn either. All these are kept and reported as
+damage. Indexes and producer state are made anew on the way. Interrupted at any point and begun
+again it comes to the same end. See docs/decisions/0010.
+
+Past the recovery point it is the disk that is asked, not the page cache: after a failed sync that
+may hold what the disk does not.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import logging
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from penstock.log import drafting, layout, loading, notes, snapshotting
+from penstock.log import cutting, drafting, loading, notes, snapshotting, unwritten
 from penstock.log.damage import Damage
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.segment import Segment
@@ -97,6 +101,8 @@ class Scan:
         self.count = 0
         self._sound = -1
         """The last segment that was looked at ahead, and found to have a good batch."""
+        self._is_synced = True
+        """What is being read is below the recovery point."""
 
     def run(self, first: int) -> Iterator[None]:
         log = self.log
@@ -127,17 +133,40 @@ class Scan:
         segment.size = segment.indexed_at = 0
         self.expected = max(self.expected, segment.base)
         while segment.size < window.size:
+            if self._is_synced and self.expected >= self.log.recovery_point:
+                self._forget_cached(number, window)
             header = window.good_batch(segment.size, self.expected)
             if header is not None:
                 self._take(segment, header)
-            elif not (yield from self._skip(segment, window)):
-                return (yield from self._end_early(number, window))
+            else:
+                found = yield from window.next_good(segment.size, self.expected)
+                if found is None:
+                    return (yield from self._end_early(number, window))
+                if self._may_be_unsynced and self._has_hole(segment, window):
+                    yield from cutting.cut_unsynced(self.log, number, self.expected)
+                    return True
+                self._skip(segment, *found)
             self.count += 1
             if self.count % BATCHES_A_SLICE == 0 or (header and header.size > LARGE_BYTES):
                 yield
         if following is not None and self.expected < following and not self.log.may_have_gaps:
             return (yield from self._end_early(number, window))
         return False
+
+    def _forget_cached(self, number: int, window: Window) -> None:
+        self._is_synced = False
+        segment, *later = self.log.segments[number:]
+        segment.file.forget(segment.size)
+        for each in later:
+            each.file.forget(0)
+        window.forget()
+
+    @property
+    def _may_be_unsynced(self) -> bool:
+        return self.log.is_sync_noted and self.expected >= self.log.recovery_point
+
+    def _has_hole(self, segment: Segment, window: Window) -> bool:
+        return unwritten.has_hole(window, segment.size, self.expected)
 
     def _window(self, number: int) -> Window:
         segment, gaps = self.log.segments[number], self.log.may_have_gaps
@@ -162,32 +191,35 @@ class Scan:
             segment.aborted.append(aborted)
         self.expected = header.next_offset
 
-    def _skip(self, segment: Segment, window: Window) -> Generator[None, None, bool]:
-        """Go on with the next good batch of the segment, if there is one."""
-        position = segment.size
-        found = yield from window.next_good(position, self.expected)
-        if found is None:
-            return False
-        segment.size = found[0]
+    def _skip(self, segment: Segment, after: int, offset: int) -> None:
+        """Go on with the next good batch of the segment."""
+        position, segment.size = segment.size, after
         segment.indexed_at = position - (1 << 31)  # so that the next batch is indexed
-        self._note_damage(segment, position, found[1])
-        return True
+        self._note_damage(segment, position, offset)
 
     def _end_early(self, number: int, window: Window) -> Generator[None, None, bool]:
         """Nothing good is left in a segment. Returns whether the log ends there: not so if what is
-        missing was promised, or is no torn batch, or good batches come later."""
+        missing was promised, or is no torn batch, or good batches come later; unless it was never
+        synced."""
         segment, following = self.log.segments[number], self._following(number)
-        size, lost_end = window.size, self._lost_end(segment, window)
+        lost_end = self._lost_end(segment, window)
         if self.expected >= lost_end and not (yield from self._goes_on_after(number)):
-            self._cut(number, size)
+            cutting.cut(self.log, number, self.expected)
             return True
         if following is not None and following <= self.expected:
-            self._cut_file(segment, size)  # no offset is missing
+            cutting.cut_file(segment, self.expected)  # no offset is missing
             return False
-        position, segment.size, segment.sealed = segment.size, size, True
+        if self._may_be_unsynced and self._is_unwritten(segment, window):
+            yield from cutting.cut_unsynced(self.log, number, self.expected)
+            return True
+        position, segment.size, segment.sealed = segment.size, window.size, True
         end = lost_end if following is None else following
         self._note_damage(segment, position, end)
         return False
+
+    def _is_unwritten(self, segment: Segment, window: Window) -> bool:
+        is_cut = unwritten.is_cut(window, segment.size, self.expected)
+        return is_cut or self._has_hole(segment, window)
 
     def _lost_end(self, segment: Segment, window: Window) -> int:
         """Up to where there were records: promised ones, those of a batch that is whole but for its
@@ -211,30 +243,6 @@ class Scan:
             return True
         found = yield from window.next_good(0, base)
         return found is not None or window.unseen_end > base
-
-    def _cut(self, number: int, size: int) -> None:
-        """The log ends in this segment. Later ones first, and from the end: what an interruption
-        leaves is cut off at the same place by the next try."""
-        log = self.log
-        for later in reversed(log.segments[number + 1 :]):
-            if later.file.size:
-                kept = later.rename(layout.TORN)
-                lines.warning("%s has nothing good in it, and was set aside", kept[-1])
-            else:
-                later.remove()
-            log.segments.remove(later)
-            log.note_folder(log.folder)
-        self._cut_file(log.segments[number], size)
-
-    def _cut_file(self, segment: Segment, size: int) -> None:
-        if segment.size < size:
-            segment.file.truncate(segment.size)
-            lines.warning(
-                "%s: %d bytes that offset %d should begin are no batch, and were cut off",
-                segment.file.path,
-                size - segment.size,
-                self.expected,
-            )
 
     def _note_damage(self, segment: Segment, position: int, end_offset: int) -> None:
         log, after = self.log, segment.size

@@ -51,6 +51,10 @@ class Window:
             self._origin, start = position, 0
         return self._chunk[start : start + length]
 
+    def forget(self) -> None:
+        """What was read so far may not be what the file holds now."""
+        self._chunk = memoryview(b"")
+
     def good_batch(self, position: int, least_offset: int) -> BatchHeader | None:
         """The header of the batch at a position if every byte of it can be believed.
 

@@ -176,6 +176,7 @@ class Node:
         for (name, index), reason in log_dir.unrecoverable.items():
             log.error("%s-%d is left out until the next start: %s", name, index, reason)
         await self._sync_recovered()
+        self._note_recovered()
         for each in log_dir.logs.values():
             for damage in each.damage:
                 log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
@@ -209,6 +210,15 @@ class Node:
         await self.world.disk.sync_all(files, folders)
         for each, token in tokens:
             each.end_sync(token)
+
+    def _note_recovered(self) -> None:
+        """So that the next start need not look at it again; and a new folder has checkpoints from
+        the beginning, so that if there are none they were lost."""
+        if not self.log_dir.was_clean:
+            try:
+                self.log_dir.checkpoint()
+            except OSError as problem:
+                log.warning("no checkpoint could be written at the start: %s", problem)
 
     def _listen(self) -> None:
         host, port = host_and_port(self.config.listen, "listeners")

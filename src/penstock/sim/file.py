@@ -78,6 +78,11 @@ class SimFile:
     def is_cached(self, position: int, length: int) -> bool:
         return min(length, self.size - position) <= 0 or self._content().is_cached
 
+    def forget(self, position: int) -> None:
+        content = self.existing()
+        if content is not None:
+            content.forget(position)
+
     def truncate(self, size: int) -> None:
         if size < self.size:
             content = self._content()

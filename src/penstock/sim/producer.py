@@ -2,6 +2,9 @@
 
 What it has not been told of it sends again, in the same batches and with the same sequence numbers,
 so that no fault may lose, double or reorder anything.
+
+Its first batch goes alone, until it is acknowledged: a leader that knows nothing of a producer
+takes any sequence for its first, as in Kafka, and might refuse the first batch and take the second.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ RETRIABLE = frozenset(
 class Batch:
     sends: list[Send]
     data: bytes
+    is_first: bool
 
 
 class SimProducer:
@@ -91,7 +95,8 @@ class SimProducer:
         random = self._client.random
         while not self._stopping or unacknowledged:
             if not self._stopping:
-                wanted = random.randint(1, UNDER_WAY_MAX)
+                is_known = sequence > 0 and not (unacknowledged and unacknowledged[0].is_first)
+                wanted = random.randint(1, UNDER_WAY_MAX) if is_known else 1
                 while len(unacknowledged) < wanted:
                     batch = self._batch(partition, sequence)
                     sequence += len(batch.sends)
@@ -116,7 +121,7 @@ class SimProducer:
             producer_epoch=self._epoch,
             base_sequence=sequence,
         )
-        return Batch(sends, bytes(data))
+        return Batch(sends, bytes(data), is_first=sequence == 0)
 
     def _padding(self) -> int:
         return self._client.random.randrange(PADDING_MAX)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import count
 from random import Random
 
-from penstock.sim.loss import Loss
+from penstock.sim.loss import SECTOR_BYTES, Loss
 
 Change = tuple[tuple[str, "Content | Folder | None"], ...]
 """Names, and what they are from now on; all or none of it happens."""
@@ -68,10 +68,15 @@ class Content:
             self._spoil(position)
         elif position > len(self.data):
             self.data += bytes(position - len(self.data))
+        self._write_again(position - position % SECTOR_BYTES)
         for part in parts:
             self.data[position : position + len(part)] = part
             position += len(part)
         self._unsynced.append((next(_numbers), position))
+
+    def _write_again(self, sector: int) -> None:
+        """Who writes to a part of a sector has all of it written, also what failed before."""
+        self.lost = [(start, min(end, sector)) for start, end in self.lost if start < sector]
 
     def truncate(self, size: int) -> None:
         self._spoil(size)
@@ -102,11 +107,21 @@ class Content:
             self.former = None
 
     def lose(self, mark: Mark) -> None:
-        """A sync has failed."""
+        """A sync has failed. What was written since it began is still to be written."""
         if mark in self._marks:
             self._marks.remove(mark)
         if mark.size > self.synced:
             self.lost.append((self.synced, mark.size))
+            if mark.size < len(self.data):
+                self._write_again(mark.size - mark.size % SECTOR_BYTES)
+
+    def forget(self, position: int) -> None:
+        """What the kernel takes for written is read from the disk from now on."""
+        for start, end in self.lost:
+            first = max(start, position - position % SECTOR_BYTES)
+            self.data[first:end] = bytes(max(0, end - first))
+        self.lost = [(start, min(end, position)) for start, end in self.lost if start < position]
+        self.is_cached = False
 
     def numbers(self) -> Iterator[int]:
         """Of the changes that a power loss may undo."""
@@ -118,8 +133,7 @@ class Content:
         if self.former is not None and loss.undoes(self._spoiled_at):
             self.data = bytearray(self.former)
         else:
-            for start, end in self.lost:
-                self.data[start:end] = bytes(end - start)
+            self.forget(0)
             self.data = loss.rest(self.data, self.synced, self._unsynced)
         self.synced = len(self.data)
         self.former = None

@@ -80,6 +80,11 @@ class File(Protocol):
         """Whether a look at the first and last page says that a read would not wait."""
         ...
 
+    def forget(self, position: int) -> None:
+        """What memory holds from there on and takes for written is read from the disk again. After
+        a failed sync the two differ; what is still to be written stays as it is."""
+        ...
+
     def truncate(self, size: int) -> None: ...
 
     def rename(self, path: str) -> None:

@@ -32,6 +32,8 @@ T = TypeVar("T")
 MOST_PARTS = min(1024, os.sysconf("SC_IOV_MAX"))
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 WARM_CHUNK_BYTES = 1 << 20
+CACHED_PIECE_MAX = 4 << 20
+"""At least as much as the largest piece in which the page cache holds a file."""
 RESERVE_FROM_FREE_BYTES = 1 << 30
 CANDIDATES = 32
 MOST_OPEN_FILES = 16_384
@@ -170,6 +172,12 @@ class RealFile:
             if problem.errno != errno.EOPNOTSUPP:
                 raise
             return os.preadv(self.descriptor(), [buffer], position)
+
+    def forget(self, position: int) -> None:
+        """Memory is forgotten in pieces that begin at multiples of their size, or not at all."""
+        if self.exists():
+            start = position - position % CACHED_PIECE_MAX
+            os.posix_fadvise(self.descriptor(), start, 0, os.POSIX_FADV_DONTNEED)
 
     def truncate(self, size: int) -> None:
         if size >= self.size:

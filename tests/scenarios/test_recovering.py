@@ -87,6 +87,35 @@ def test_what_a_lost_checkpoint_knew_is_found_out_again(
     assert lines(running, "consume", topic, "--follow", "--count", "2") == ["a", "b"]
 
 
+STORE = ("metadata.sqlite", "metadata.sqlite-wal")
+
+
+def test_topics_that_a_cut_store_has_lost_are_kept_and_can_be_put_back(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    running = own_broker().start()
+    wal = running.data_dir / STORE[1]
+    before = wal.stat().st_size
+    lines(running, "topic", "create", topic)
+    lines(running, "produce", topic, stdin="a\nb\n")
+    running.kill()
+    whole = {name: (running.data_dir / name).read_bytes() for name in STORE}
+    wal.write_bytes(whole[STORE[1]][: before + 100])
+    for _ in range(2):
+        running.start()
+        assert topic not in lines(running, "topic", "list")
+        assert running.stop() == 0
+    assert f"{topic}-0." in running.log
+    assert "put the store back from a backup" in running.log
+    (stray,) = running.data_dir.glob(f"{topic}-0.*-stray")
+    for name, data in whole.items():
+        (running.data_dir / name).write_bytes(data)
+    stray.rename(running.data_dir / f"{topic}-0")
+    running.start()
+    assert lines(running, "consume", topic) == ["a", "b"]
+    assert "damaged" not in running.log
+
+
 def test_more_connections_than_file_handles_do_not_stop_the_log(
     own_broker: Callable[..., BrokerProcess], topic: str
 ) -> None:

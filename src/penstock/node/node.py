@@ -169,8 +169,7 @@ class Node:
                     self._claim(topic, index)
         for problem in log_dir.problems:
             log.error("%s; the logs are looked through instead", problem)
-        for folder in log_dir.set_aside_unclaimed():
-            log.warning("%s belongs to no topic of this cluster, and was moved aside", folder)
+        self._set_aside_strays()
         for _ in log_dir.recover_all():
             await asyncio.sleep(0)
         for (name, index), reason in log_dir.unrecoverable.items():
@@ -180,6 +179,20 @@ class Node:
         for each in log_dir.logs.values():
             for damage in each.damage:
                 log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
+
+    def _set_aside_strays(self) -> None:
+        """None is ever deleted: it may be the store that has lost them. An SQLite file without its
+        log, or with a part of it, is a store as it was some time ago, and says nothing of that."""
+        strays = self.log_dir.set_aside_unclaimed()
+        for folder in strays:
+            log.error("%s: the metadata store knows no such partition, so it was set aside", folder)
+        if strays:
+            text = (
+                "%d folders were set aside, and stay: if their topics were not deleted, the store "
+            )
+            text += "has lost them. Stop the broker, put the store back from a backup, give the "
+            text += "folders their names back, start again (docs/ARCHITECTURE.md, Strays)"
+            log.error(text, len(strays))
 
     def _take_missing(self, topic: Topic, index: int) -> None:
         """The folder of a partition is gone. What others have is copied again, from its beginning;

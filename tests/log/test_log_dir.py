@@ -23,6 +23,7 @@ from tests.log.making import (
 
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
+from penstock.log import checkpoints
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.world.real_disk import RealDisk
@@ -354,14 +355,27 @@ def test_a_partition_mark_with_any_changed_byte_is_no_other_topics(
     assert all_values(recovered(disk, path)[1]) == [(0, b"a")]
 
 
-def test_a_partition_mark_that_was_cut_is_no_other_topics(disk: RealDisk, path: Path) -> None:
+def test_a_partition_mark_that_a_crash_has_cut_is_made_whole(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     put(orders(folder), b"a")
     folder.abandon()
     mark = path / "orders-0" / "partition.metadata"
     whole = mark.read_bytes()
-    for size in range(1, whole.index(b"ODw") + 3):
-        mark.write_bytes(whole[:size])
+    for size in range(1, len(whole), 3):
+        mark.write_bytes(whole[:size] + bytes(size % 2))
+        folder, log = recovered(disk, path)
+        assert (all_values(log), mark.read_bytes()[:45]) == ([(0, b"a")], whole[:45])
+        folder.abandon()
+
+
+def test_a_partition_mark_that_was_cut_is_no_other_topics(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"a")
+    folder.abandon()
+    mark = path / "orders-0" / "partition.metadata"
+    other = checkpoints.encode_partition(OTHER_ID)
+    for size in range(other.index(b": E") + 3, other.index(b"\npenstock") - 1):
+        mark.write_bytes(other[:size])
         assert is_left_out(disk, path)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import struct
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.log.making import (
@@ -21,8 +24,10 @@ from tests.log.making import (
 from penstock.config import TopicConfig
 from penstock.log import cutting, recovery
 from penstock.log.partition_log import PartitionLog
-from penstock.log.unwritten import SECTOR_BYTES
+from penstock.log.unwritten import SECTOR_BYTES, has_hole
+from penstock.log.window import Window
 from penstock.wire import batch as batches
+from penstock.wire.batch import Offset
 from penstock.world.real_disk import RealDisk, RealFile
 
 FIRST = "00000000000000000000.log"
@@ -250,6 +255,42 @@ def test_a_flipped_bit_in_a_length_at_the_end_of_a_segment_is_damage(
     data[boundaries(bytes(data))[-1] + 10] ^= 0x40
     (folder / FIRST).write_bytes(data)
     assert end_of(opened(disk, str(folder))) == (21, 1)
+
+
+KINDS: dict[str, Callable[[Random], bytes]] = {
+    "text": lambda random: TEXT * random.randint(1, 30),
+    "bytes": lambda random: random.randbytes(random.randint(5, 600)),
+    "numbers": lambda random: struct.pack(">40q", *(random.randrange(999) for _ in range(40))),
+    "zeros": lambda random: bytes(random.randint(5, 2000)),
+    "padded": lambda random: bytes(random.randrange(700)) + random.randbytes(100),
+}
+
+
+def random_log(random: Random, kind: str) -> bytes:
+    data, offset = b"", 0
+    for _ in range(random.randint(4, 12)):
+        values = [KINDS[kind](random) for _ in range(random.randint(1, 5))]
+        batch = a_batch(*values)
+        batches.stamp(batch, Offset(offset), 0)
+        data, offset = data + batch, offset + len(values)
+    return data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_a_fault_does_to_a_batch_it_is_no_hole(
+    disk: RealDisk, tmp_path: Path, kind: str
+) -> None:
+    random = Random(kind)
+    for number in range(60):
+        data = bytearray(random_log(random, kind))
+        bad = random.choice(boundaries(bytes(data)))
+        size, offset = batches.size_at(data[bad:]), batches.read_header(data[bad:]).base_offset
+        length = random.choice([1, 1, random.randint(2, 60)])
+        start = bad + random.randrange(size - length)
+        data[start : start + length] = random.randbytes(length)
+        path = tmp_path / str(number)
+        path.write_bytes(data)
+        assert not has_hole(Window(disk.open(str(path)), 0), bad, offset), f"{start}+{length}"
 
 
 def test_zeros_that_do_not_keep_to_sectors_are_damage(disk: RealDisk, folder: Path) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
 from penstock.log import checkpoints, layout, recovery
-from penstock.log.checkpoints import Meta, Partition
+from penstock.log.checkpoints import Garbled, Meta, Partition
 from penstock.log.index_cache import IndexCache
 from penstock.log.noted import Noted
 from penstock.log.partition_log import PartitionLog
@@ -152,7 +152,7 @@ class LogDir:
         path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
         self._unreadable.add(name)
         with suppress(FileNotFoundError):
-            found = checkpoints.decode_partition(self._read_noted(path), path)
+            found = self._read_mark(path, topic_id)
             if found == topic_id:
                 return True
             if found is not None and self._noted.knows(key, topic_id):
@@ -168,13 +168,23 @@ class LogDir:
         self.disk.write_whole(path, checkpoints.encode_partition(topic_id))
         return True
 
-    def _read_noted(self, path: str) -> bytes:
-        """After a crash as it is on the disk; a failed sync may have left that different."""
+    def _read_mark(self, path: str, topic_id: bytes) -> bytes | None:
+        """Which topic a folder says it belongs to; None where a crash came before that was written.
+
+        After a crash as it is on the disk; a failed sync may have left that different.
+        """
         if not self.was_clean:
             file = self.disk.open(path)
             file.forget(0)
             file.close()
-        return self.disk.read_whole(path)
+        data = self.disk.read_whole(path)
+        try:
+            return checkpoints.decode_partition(data, path)
+        except Garbled:
+            begun = checkpoints.encode_partition(topic_id).startswith(data.rstrip(b"\0"))
+            if self.was_clean or not begun:
+                raise
+            return None
 
     def _adopt(self, key: Partition, log: PartitionLog) -> None:
         """Checkpoints go by the topic's name. Those of another topic of that name, deleted since,

@@ -165,6 +165,7 @@ class Broker:
             )
         self._refuse_old_term(topic, index, partition)
         log = self._open_log(topic, index)
+        self._refuse_older_metadata(topic, index, partition, log)
         leader = Leader(self.node_id, topic.name, index, partition, log, self.monotonic_ms())
         self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
         if log.synced_end < log.end_offset:  # it was recovered just now: it counts once synced
@@ -179,6 +180,24 @@ class Broker:
             raise Refused(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {self.node_id} has just been started, and waits for its term to begin",
+            )
+
+    def _refuse_older_metadata(
+        self, topic: Topic, index: int, record: PartitionRecord, log: PartitionLog
+    ) -> None:
+        """A leader of an epoch that is over would write records that nobody can tell from those of
+        its successors. It happens to a store that was put back by other means than ours."""
+        if log.latest_epoch > record.leader_epoch:
+            name = f"{topic.name}-{index}"
+            if name not in self._unreadable:
+                self._unreadable.add(name)
+                lines.error(
+                    "%s has records of leader epoch %d, and the metadata store says that it is %d: "
+                    "the store is older than the data; put it back with `penstock backup restore`",
+                    *(name, log.latest_epoch, record.leader_epoch),
+                )
+            raise Refused(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"the metadata of {name} is older than its records"
             )
 
     def _open_log(self, topic: Topic, index: int) -> PartitionLog:

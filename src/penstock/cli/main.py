@@ -24,6 +24,7 @@ COMMANDS = {
     "cluster": "penstock.cli.cluster",
     "broker": "penstock.cli.broker",
     "config": "penstock.cli.config",
+    "backup": "penstock.cli.backup",
 }
 """By name: the module whose `command` it is."""
 

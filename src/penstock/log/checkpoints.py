@@ -20,6 +20,7 @@ OFFSETS_VERSION = 0
 META_VERSION = 1
 PARTITION_VERSION = 0
 CLEAN_STOP_VERSION = 0
+MARK_VERSION = 0
 TOPIC_ID_BYTES = 16
 FORMAT = 1
 """Of the data folder as a whole; a release refuses a newer one."""
@@ -136,6 +137,21 @@ def decode_partition(data: bytes, path: str) -> bytes | None:
     if len(topic_id) != TOPIC_ID_BYTES or crc32c(topic_id) != checksum:
         raise _garbled(path)
     return topic_id
+
+
+def encode_mark(mark: int) -> bytes:
+    return sealing.seal(MARK_VERSION, [str(mark)])
+
+
+def decode_mark(data: bytes, path: str) -> int:
+    try:
+        version = sealing.version_of(data)
+        if version > MARK_VERSION:
+            raise _newer(path, version, MARK_VERSION)
+        (row,) = sealing.unseal(data)
+        return sealing.number(row)
+    except ValueError:
+        raise _garbled(path) from None
 
 
 def encode_clean_stop(broker_epoch: int) -> bytes:

@@ -35,6 +35,8 @@ CLEANED_FILE = "cleaner-offset-checkpoint"
 TOPIC_IDS_FILE = "penstock-topic-id-checkpoint"
 CLEAN_STOP_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"
+MARK_FILE = "penstock-folder-mark"
+"""Raised now and then, here and in the cluster's metadata: an older copy of the folder has less."""
 STRAY, DELETING = "-stray", "-delete"
 LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
 RELATIVE_OFFSET_MAX = 0x7FFFFFFF

@@ -42,6 +42,7 @@ class LogDir:
         self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
         try:
             self.meta = self._check_meta(cluster_id, node_id, directory_id)
+            self.mark = self._read_mark()
             self._noted = Noted(disk, path)
             self.problems = self._noted.problems
             """What was found wrong here, and can be lived with."""
@@ -87,6 +88,19 @@ class LogDir:
                 f"with --node-id {meta.node_id}, or with a data folder of its own"
             )
         return meta
+
+    def _read_mark(self) -> int:
+        """0 for a folder that never had one."""
+        path = f"{self.path}/{layout.MARK_FILE}"
+        if not self.disk.exists(path):
+            return 0
+        return checkpoints.decode_mark(self.disk.read_whole(path), path)
+
+    def write_mark(self, mark: int) -> None:
+        """May take place off the loop."""
+        path = f"{self.path}/{layout.MARK_FILE}"
+        self.disk.write_whole(path, checkpoints.encode_mark(mark))
+        self.mark = mark
 
     def _take_clean_stop(self) -> tuple[bool, int]:
         """The mark counts for one start: from now on a crash is a crash."""
@@ -237,6 +251,8 @@ class LogDir:
             with suppress(OSError, Unusable):
                 topic_id = checkpoints.decode_partition(self.disk.read_whole(path), path) or b""
             moved.append(self._move(name, topic_id, layout.STRAY))
+        if moved:
+            self.disk.sync_folder(self.path)
         return moved
 
     def delete_log(self, topic: str, index: int, topic_id: bytes) -> None:

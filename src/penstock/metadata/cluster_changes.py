@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.features import INITIAL
@@ -13,6 +15,7 @@ from penstock.metadata.records import (
     CLUSTER,
     FEATURES,
     PRODUCER_IDS,
+    RESTORING,
     SECRET,
     BrokerRecord,
     ClusterRecord,
@@ -21,6 +24,7 @@ from penstock.metadata.records import (
     LeavingRecord,
     MemberRecord,
     ProducerIdsRecord,
+    RestoringRecord,
     SecretRecord,
     broker_config_key,
     broker_key,
@@ -42,12 +46,13 @@ class FeatureUpdate(NamedTuple):
 
 def found_cluster(image: Image, cluster_id: str, secret: bytes) -> Commit[str]:
     """Gives the cluster its id, its secret and first features, unless it has them."""
+    refuse_restoring(image)
     if image.cluster_id:
         return Commit(answer=image.cluster_id)
     features = FeaturesRecord(levels=dict(INITIAL), epoch=0)
     return Commit(
         answer=cluster_id,
-        checks=[(CLUSTER, 0), (SECRET, 0), (FEATURES, 0)],
+        checks=[(CLUSTER, 0), (SECRET, 0), (FEATURES, 0), (RESTORING, 0)],
         puts=[
             (CLUSTER, encode(ClusterRecord(cluster_id=cluster_id))),
             (SECRET, encode(SecretRecord(secret=secret))),
@@ -66,13 +71,24 @@ def register_broker(image: Image, record: BrokerRecord, session: str) -> Commit[
                 f"the cluster works at {name} {level}, broker {record.node_id} supports "
                 f"{lowest} to {highest}: run the release that the other brokers run",
             )
+    refuse_restoring(image)
     refuse_taken(image, record.node_id, record.owner)
     return Commit(
         answer=None,
-        checks=[image.registration(record.node_id)],
+        checks=[image.registration(record.node_id), (RESTORING, 0)],
         puts=[(broker_key(record.node_id), encode(record))],
         session=session,
     )
+
+
+def refuse_restoring(image: Image) -> None:
+    """What is there may be a part of the cluster only."""
+    if image.single(RestoringRecord) is not None:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST,
+            "a backup is being put back into the metadata store: wait until that is done; if it "
+            "was cut short, run `penstock backup restore` again",
+        )
 
 
 def refuse_taken(image: Image, node_id: int, owner: bytes) -> None:
@@ -96,22 +112,35 @@ def announce_leaving(image: Image, node_id: int, session: str) -> Commit[None]:
     )
 
 
-def join(image: Image, node_id: int, owner: bytes) -> Commit[bool]:
+def join(image: Image, node_id: int, owner: bytes, mark: int = 0) -> Commit[bool]:
     """Writes a broker down as a member. The answer: whether it comes with the data that it had."""
+    refuse_restoring(image)
     refuse_taken(image, node_id, owner)
     known = image.members.get(node_id)
     is_new = known is None or known.record.is_gone
-    if known is not None and not is_new and known.record.owner == owner:
+    is_same = known is not None and not is_new and known.record.owner == owner
+    record = MemberRecord(node_id=node_id, owner=owner, mark=mark)
+    if known is not None and known.record == record:
         return Commit(answer=True)
-    record = MemberRecord(node_id=node_id, owner=owner)
     return Commit(
-        answer=is_new,
+        answer=is_new or is_same,
         checks=[
             (member_key(node_id), known.revision if known else 0),
             image.registration(node_id),
+            (RESTORING, 0),
         ],
         puts=[(member_key(node_id), encode(record))],
     )
+
+
+def note_mark(image: Image, node_id: int, owner: bytes, mark: int) -> Commit[None]:
+    """Raises the mark of a member that comes with the data folder that it has had."""
+    known = image.members.get(node_id)
+    if known is None or known.record.owner != owner or known.record.mark >= mark:
+        return Commit(answer=None)
+    record = msgspec.structs.replace(known.record, mark=mark)
+    key = member_key(node_id)
+    return Commit(answer=None, checks=[(key, known.revision)], puts=[(key, encode(record))])
 
 
 def remove_member(image: Image, node_id: int) -> Commit[None]:

@@ -16,6 +16,7 @@ import msgspec
 
 from penstock.config import TopicConfig
 from penstock.metadata.changes import Commit
+from penstock.metadata.claims import proved
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.reassignment import completed
@@ -119,7 +120,7 @@ def settle_partitions(image: Image, places: Iterable[Place]) -> Commit[int]:
     term = image.single(TermRecord)
     assert term is not None
     up = [node_id for node_id in image.brokers if node_id not in image.leaving]
-    return _rewrite(
+    return rewrite(
         image, places, (TERM, term.revision), lambda topic, index: _settle(image, topic, index, up)
     )
 
@@ -139,10 +140,14 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
         return None
     config = image.config(topic)
     rules = _rules(config, record, unclean=config.unclean_leader_election_enable)
-    alive = _with_the_last(record, up, image)
-    now = settled(record, alive, rules, leader_is_new=leader_is_new(image, topic, index, record))
+    known = proved(record)
+    found = proved(known, up) if rules.unclean else known
+    if found.claims is not None:
+        return record
+    alive = _with_the_last(found, up, image)
+    now = settled(found, alive, rules, leader_is_new=leader_is_new(image, topic, index, record))
     now = completed(now, up, rules.min_isr)
-    if now.leader not in (NOBODY, *record.isr, *record.eligible):
+    if now.leader not in (NOBODY, *known.isr, *known.eligible):
         log.error(
             "broker %d leads %s-%d now, without having been in sync: records may be lost",
             now.leader,
@@ -208,7 +213,7 @@ def resign(image: Image, node_id: int, has_lost: Callable[[Topic, int], bool]) -
         if has_lost(topic, index)
     ]
     guard = image.registration(node_id)
-    return _rewrite(image, places, guard, lambda topic, index: _without(topic, index, node_id))
+    return rewrite(image, places, guard, lambda topic, index: _without(topic, index, node_id))
 
 
 def _without(topic: Topic, index: int, node_id: int) -> PartitionRecord | None:
@@ -275,11 +280,11 @@ def change_isr(
         )
 
     places = list(islice(wanted, ISR_A_COMMIT))
-    commit = _rewrite(image, places, (broker_key(node_id), broker_epoch), with_isr)
+    commit = rewrite(image, places, (broker_key(node_id), broker_epoch), with_isr)
     return replace(commit, checks=[*commit.checks, *joined.values()] if commit.puts else ())
 
 
-def _rewrite(
+def rewrite(
     image: Image,
     places: Iterable[Place],
     guard: Check | None,

@@ -19,6 +19,7 @@ from penstock.metadata.records import (
     CONTROLLER,
     FEATURES,
     PRODUCER_IDS,
+    RESTORING,
     SECRET,
     TERM,
     BrokerRecord,
@@ -32,6 +33,7 @@ from penstock.metadata.records import (
     PartitionRecord,
     ProducerIdsRecord,
     Record,
+    RestoringRecord,
     SecretRecord,
     TermRecord,
     TopicRecord,
@@ -58,6 +60,7 @@ _SINGLES: dict[str, type[Record]] = {
     FEATURES: FeaturesRecord,
     PRODUCER_IDS: ProducerIdsRecord,
     CATALOG: CatalogRecord,
+    RESTORING: RestoringRecord,
 }
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit, existing_topic
+from penstock.metadata.claims import proved
 from penstock.metadata.cluster import Topic
 from penstock.metadata.election import NOBODY
 from penstock.metadata.image import Image
@@ -73,17 +74,18 @@ def unclean(image: Image, about: str, record: PartitionRecord) -> PartitionRecor
     """
     if record.leader in image.brokers:
         raise Refused(ErrorCode.ELECTION_NOT_NEEDED, f"broker {record.leader} leads {about}")
-    up = _up(image)
+    up, is_guess = _up(image), record.claims is not None
+    record = proved(record, up)
     for group in (record.isr, record.eligible, record.replicas):
         ready = [broker for broker in record.replicas if broker in group and broker in up]
         if ready:
             break
     else:
         raise Refused(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, f"no broker that has {about} is up")
+    if is_guess or group is record.replicas:
+        log.error("broker %d is made the leader of %s: records may be lost", ready[0], about)
     if group is record.isr:
         return _led_by(record, ready[0], record.isr, record.eligible)
-    if group is record.replicas:
-        log.error("broker %d is made the leader of %s: records may be lost", ready[0], about)
     return _led_by(record, ready[0], (ready[0],), ())
 
 

@@ -25,6 +25,8 @@ TERM = "/term"
 CATALOG = "/catalog"
 """Rewritten by every change to the set of topics or to one of them. Names of topics come back after
 a delete, so this is the key that such changes compare; also, names that collide meet here."""
+RESTORING = "/restoring"
+"""There for as long as a backup is being put back: no broker starts before all of it is there."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +71,11 @@ class CatalogRecord(Record, frozen=True):
     """Of the last change, so that its author can recognise it."""
 
 
+class RestoringRecord(Record, frozen=True):
+    nonce: bytes
+    """Of the run that is at it. One that was cut short is done again, from its beginning."""
+
+
 class BrokerRecord(Record, frozen=True):
     """A broker's registration. Its epoch is the revision of this record."""
 
@@ -100,6 +107,11 @@ class MemberRecord(Record, frozen=True):
     """The data folder that it was last seen with."""
     is_gone: bool = False
     """It was removed for good. Should a broker come with this id again, it is a new one."""
+    mark: int = 0
+    """Raised now and then in the data folder, and then here. A folder with a lower one is a copy
+    that was made earlier."""
+    is_restored: bool = False
+    """The broker has not been started since the store was put back from a backup."""
 
 
 class TopicRecord(Record, frozen=True):
@@ -109,6 +121,14 @@ class TopicRecord(Record, frozen=True):
     replication_factor: int
     created_ms: int
     configs: dict[str, str] = {}
+
+
+class Claim(msgspec.Struct, frozen=True, array_like=True):
+    """What a replica says that it has: the epoch of its last record, and where its log ends."""
+
+    node_id: int
+    epoch: int
+    end: int
 
 
 class PartitionRecord(Record, frozen=True):
@@ -123,6 +143,9 @@ class PartitionRecord(Record, frozen=True):
     more, as fewer than `min.insync.replicas` were left (KIP-966)."""
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    claims: tuple[Claim, ...] | None = None
+    """Not None after the store was put back from a backup, until it is known who has most: the
+    backup cannot say who is in sync now."""
 
 
 class ConfigRecord(Record, frozen=True):

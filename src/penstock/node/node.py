@@ -22,13 +22,14 @@ from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.metadata.changes import Commit
 from penstock.metadata.cluster import Changed, Topic
-from penstock.metadata.cluster_changes import announce_leaving, join, refuse_taken, register_broker
-from penstock.metadata.election import Place, leads_for_others, resign
+from penstock.metadata.cluster_changes import announce_leaving, note_mark, register_broker
+from penstock.metadata.election import Place, leads_for_others
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import BrokerRecord
 from penstock.metadata.store import Session, SessionLost, Unavailable, Unknown
+from penstock.node.rejoining import Rejoining
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
 from penstock.server.controlling import Controlling
@@ -48,6 +49,9 @@ T = TypeVar("T")
 
 RETRY_MS = 500
 HAND_OVER_CHECK_MS = 20
+MARK_MS = 600_000
+"""So old may a copy of the data folder be, at most, that is not known for one."""
+MARK_WAIT_MS = 2000
 REGISTRATIONS_KEPT = 10
 LEASES_WAITED_FOR = 2
 TAKEN_CHECK_MS = 100
@@ -99,7 +103,7 @@ class Node:
             await self.upkeep.keep_room()
         self._listen()
         await self._wait_until_free()
-        await self._rejoin()
+        await Rejoining(self.image, self.log_dir, self._lost).run(self._change_at_start)
         await self._register()
         await self._begin_controlling()
         self.upkeep.start()
@@ -110,6 +114,7 @@ class Node:
         self._watches = [
             asyncio.create_task(self._stay_registered()),
             asyncio.create_task(self._watch_keeper()),
+            asyncio.create_task(self._keep_mark()),
         ]
 
     async def _stay_registered(self) -> None:
@@ -126,6 +131,28 @@ class Node:
                 except (SessionLost, Unavailable, Unknown) as problem:
                     log.error("the metadata store did not take the registration: %s", problem)
                     await asyncio.sleep(RETRY_MS / 1000)
+
+    async def _keep_mark(self) -> None:
+        while True:
+            await asyncio.sleep(MARK_MS / 1000)
+            try:
+                await self._raise_mark()
+            except (OSError, Refused) as problem:
+                log.warning("the data folder's mark is raised another time: %s", problem)
+
+    async def _raise_mark(self) -> None:
+        """In the folder first: one that is ahead of the store is no older copy."""
+        node_id, mark = self.config.node_id, self.log_dir.mark + 1
+        await self.world.disk.offload(partial(self.log_dir.write_mark, mark))
+        await self.keeper.change(lambda image: note_mark(image, node_id, self._owner, mark))
+
+    async def _raise_mark_at_stop(self) -> None:
+        """Copies of the folder that were made while the broker ran are older from here on."""
+        try:
+            async with asyncio.timeout(MARK_WAIT_MS / 1000):
+                await self._raise_mark()
+        except Exception as problem:  # it is no reason not to stop cleanly
+            log.info("the data folder's mark is not raised at this stop: %s", problem)
 
     async def _watch_keeper(self) -> None:
         self._fail(f"the metadata store cannot be followed: {await self.keeper.wait_failed()}")
@@ -165,7 +192,7 @@ class Node:
             for index in range(topic.record.partitions):
                 if log_dir.is_missing(topic.name, index, topic.id):
                     self._take_missing(topic, index)
-                elif log_dir.has_folder(topic.name, index):
+                elif log_dir.has_folder(topic.name, index) and self._is_held(topic, index):
                     self._claim(topic, index)
         for problem in log_dir.problems:
             log.error("%s; the logs are looked through instead", problem)
@@ -204,6 +231,14 @@ class Node:
             self._lost.add((topic.id, index))
         if record is None or node_id in record.replicas:
             log.error("the folder of %s-%d is gone, with its records", topic.name, index)
+
+    def _is_held(self, topic: Topic, index: int) -> bool:
+        """At the first start after the store was put back, what it says that others hold is set
+        aside and not deleted: it may have been moved here since the backup was made."""
+        known, record = self.image.members.get(self.config.node_id), topic.partition(index)
+        if record is None or (known is not None and not known.record.is_restored):
+            return True
+        return self.config.node_id in record.replicas
 
     def _claim(self, topic: Topic, index: int) -> None:
         try:
@@ -264,37 +299,6 @@ class Node:
     def _is_taken(self) -> bool:
         known = self.image.brokers.get(self.config.node_id)
         return known is not None and known.record.owner != self._owner
-
-    async def _rejoin(self) -> None:
-        """Before anybody counts on this broker again: it is in sync no more with partitions whose
-        records it does not have for sure."""
-        node_id, owner = self.config.node_id, self._owner
-        has_data = await self._change_at_start(lambda image: join(image, node_id, owner))
-
-        def resigned(image: Image) -> Commit[int]:
-            refuse_taken(image, node_id, owner)
-            return resign(image, node_id, has_lost)
-
-        if not has_data:
-            log.warning("broker %d comes with another data folder than before", node_id)
-
-        def has_lost(topic: Topic, index: int) -> bool:
-            return not has_data or self._may_have_lost(topic, index)
-
-        while count := await self._change_at_start(resigned):
-            log.warning("broker %d is not in sync with %d partitions any more", node_id, count)
-
-    def _may_have_lost(self, topic: Topic, index: int) -> bool:
-        """Of records that were committed. There is no use in it where there is no other replica."""
-        record = topic.partition(index)
-        if record is None or len(record.replicas) == 1:
-            return False
-        if (topic.id, index) in self._lost:
-            return True
-        known = self.log_dir.logs.get((topic.name, index))
-        if known is not None and known.damage:  # others have what is damaged here
-            return set(record.isr) | set(record.eligible) != {self.config.node_id}
-        return not (self.log_dir.was_clean or self.image.config(topic).flush_on_acks_all)
 
     async def _begin_controlling(self) -> None:
         """Where this broker is the only one, what it leads is settled before clients come."""
@@ -466,6 +470,7 @@ class Node:
             self.reserve.give_up_if_needed()
             await self.syncer.drain()
             await self.world.disk.sync_all(*await self._written_down())
+            await self._raise_mark_at_stop()
             self.log_dir.finish(member.epoch if member else -1)
         except Exception as problem:
             self.log_dir.abandon()

@@ -1,0 +1,41 @@
+"""Who has most of a partition, after the store was put back from a backup.
+
+The backup says who was in sync when it was made. Since then others may have come to be, and records
+may have been committed that a replica of then has not. So nobody leads before each replica has
+said what it has. By the epochs of their last records, and then by their ends, one of them has all
+that was committed: leaders are elected from those in sync only, and each epoch has one leader. Who
+has the same last record of the same epoch has the same log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from penstock.metadata.records import PartitionRecord
+
+NOTHING = (-1, 0)
+
+
+def missing(record: PartitionRecord) -> list[int]:
+    """Replicas that are yet to say what they have. Those that are being added have nothing."""
+    known = {each.node_id for each in record.claims or ()}
+    old = [broker for broker in record.replicas if broker not in record.adding]
+    return [broker for broker in old if broker not in known]
+
+
+def proved(record: PartitionRecord, among: Collection[int] | None = None) -> PartitionRecord:
+    """In sync are those that have most; the same record as long as not all have spoken.
+
+    `among`: those alone are asked, whatever the others may have.
+    """
+    if record.claims is None or (among is None and missing(record)):
+        return record
+    known = {each.node_id: (each.epoch, each.end) for each in record.claims}
+    asked = [each for each in record.replicas if among is None or each in among]
+    if not asked:
+        return record
+    most = max(known.get(broker, NOTHING) for broker in asked)
+    isr = tuple(broker for broker in asked if known.get(broker, NOTHING) == most)
+    return msgspec.structs.replace(record, isr=isr, claims=None)

@@ -1,0 +1,120 @@
+"""What a broker does before it registers: nobody counts on it before it has said what it has."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from typing import Protocol, TypeVar
+
+from penstock.errors import Refused, Unusable
+from penstock.log.log_dir import LogDir
+from penstock.metadata.changes import Commit
+from penstock.metadata.claims import NOTHING
+from penstock.metadata.cluster import Topic
+from penstock.metadata.cluster_changes import join, refuse_taken
+from penstock.metadata.election import Place, resign
+from penstock.metadata.image import Image
+from penstock.metadata.returning import claim, unclaimed
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LOGS_A_SLICE = 20
+
+
+class Change(Protocol):
+    def __call__(self, decide: Callable[[Image], Commit[T]]) -> Awaitable[T]: ...
+
+
+class Rejoining:
+    def __init__(self, image: Image, log_dir: LogDir, lost: Collection[Place]) -> None:
+        """`lost`: partitions whose records were there, and are not at this start."""
+        self._image = image
+        self._log_dir = log_dir
+        self._lost = lost
+        self._node_id = log_dir.meta.node_id
+        self._owner = log_dir.meta.directory_id.encode()
+
+    async def run(self, change: Change) -> None:
+        """It is in sync no more with partitions whose records it does not have for sure."""
+        node_id, owner = self._node_id, self._owner
+        is_older = self._is_older()
+        mark = self._raised_mark()
+        has_data = await change(lambda image: join(image, node_id, owner, mark))
+        if not has_data:
+            log.warning("broker %d comes with another data folder than before", node_id)
+        if is_older:
+            log.error("the data folder of broker %d is a copy that was made earlier", node_id)
+        await self._claim(change)
+
+        def has_lost(topic: Topic, index: int) -> bool:
+            return not has_data or self._may_have_lost(topic, index, is_older=is_older)
+
+        def resigned(image: Image) -> Commit[int]:
+            refuse_taken(image, node_id, owner)
+            return resign(image, node_id, has_lost)
+
+        while count := await change(resigned):
+            log.warning("broker %d is not in sync with %d partitions any more", node_id, count)
+
+    def _is_older(self) -> bool:
+        known = self._image.members.get(self._node_id)
+        if known is None or known.record.owner != self._owner:
+            return False
+        return self._log_dir.mark < known.record.mark
+
+    def _raised_mark(self) -> int:
+        """In the folder first: one that is ahead of the store is no older copy. On a full disk it
+        stays as it is."""
+        known = self._image.members.get(self._node_id)
+        before = known.record.mark if known else 0
+        mark = 1 + max(self._log_dir.mark, before)
+        try:
+            self._log_dir.write_mark(mark)
+        except OSError as problem:
+            log.warning("the data folder's mark cannot be raised: %s", problem)
+            return before
+        return mark
+
+    def _may_have_lost(self, topic: Topic, index: int, *, is_older: bool) -> bool:
+        """Of records that were committed. There is no use in it where there is no other replica."""
+        record, log_dir = topic.partition(index), self._log_dir
+        if record is None or len(record.replicas) == 1:
+            return False
+        if is_older or (topic.id, index) in self._lost:
+            return True
+        known = log_dir.logs.get((topic.name, index))
+        if known is not None and known.damage:  # others have what is damaged here
+            return set(record.isr) | set(record.eligible) != {self._node_id}
+        return not (log_dir.was_clean or self._image.config(topic).flush_on_acks_all)
+
+    # -- after the store was put back from a backup
+
+    async def _claim(self, change: Change) -> None:
+        ends: dict[Place, tuple[int, int]] = {}
+        for count, place in enumerate(unclaimed(self._image, self._node_id), 1):
+            ends[place] = self._end(*place)
+            if count % LOGS_A_SLICE == 0:
+                await asyncio.sleep(0)
+
+        def claimed(image: Image) -> Commit[int]:
+            refuse_taken(image, self._node_id, self._owner)
+            return claim(image, self._node_id, lambda topic, index: ends[topic.id, index])
+
+        while ends and (count := await change(claimed)):
+            log.info("broker %d has said what it has of %d partitions", self._node_id, count)
+
+    def _end(self, topic_id: bytes, index: int) -> tuple[int, int]:
+        """The epoch of the last record, and where the log ends."""
+        topic = self._image.topic_by_id(topic_id)
+        key = topic.name if topic else "", index
+        found = self._log_dir.logs.get(key)
+        if found is None or key in self._log_dir.unrecoverable:
+            return NOTHING
+        try:
+            return found.latest_epoch, found.end_offset
+        except (OSError, Refused, Unusable) as problem:
+            log.error("%s cannot be read: %s", found.folder, problem)
+            return NOTHING

@@ -23,7 +23,7 @@ from tests.log.making import (
 
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
-from penstock.log import checkpoints
+from penstock.log import checkpoints, layout
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.world.real_disk import RealDisk
@@ -55,6 +55,25 @@ def test_a_new_folder_is_marked_with_cluster_and_node(disk: RealDisk, path: Path
     assert lines[3:] == ["directory.id=", "penstock.format=1"]
     folder.close()
     assert LogDir(disk, str(path), cluster_id=None, node_id=1).meta.cluster_id == "cluster"
+
+
+def test_a_folder_keeps_its_mark(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    assert folder.mark == 0
+    folder.write_mark(7)
+    folder.close()
+    assert a_folder(disk, path).mark == 7
+
+
+def test_a_mark_that_cannot_be_read_is_named(disk: RealDisk, path: Path) -> None:
+    folder = a_folder(disk, path)
+    folder.write_mark(7)
+    folder.close()
+    file = path / layout.MARK_FILE
+    for wrong in (b"", b"0\n1\n8" + file.read_bytes()[5:], b"0\n2\n7\n7\n"):
+        file.write_bytes(wrong)
+        with pytest.raises(Unusable, match=layout.MARK_FILE):
+            a_folder(disk, path)
 
 
 def test_another_brokers_folder_is_refused_with_what_to_do(disk: RealDisk, path: Path) -> None:

@@ -7,7 +7,7 @@ from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.errors import Refused
 from penstock.metadata.changes import Commit, create_topic
-from penstock.metadata.cluster_changes import announce_leaving, join, register_broker
+from penstock.metadata.cluster_changes import announce_leaving, join, note_mark, register_broker
 from penstock.metadata.election import (
     PARTITIONS_A_COMMIT,
     Place,
@@ -202,6 +202,16 @@ def test_a_change_that_is_repeated_is_written_so_that_what_is_under_way_comes_to
 
 
 # Brokers that lost something
+
+
+def test_a_members_mark_is_raised_and_never_lowered(cluster: Cluster) -> None:
+    cluster.lose(2)
+    cluster.apply(join(cluster.image, 2, b"2", 3))
+    cluster.apply(note_mark(cluster.image, 2, b"2", 4))
+    assert cluster.image.members[2].record.mark == 4
+    assert not note_mark(cluster.image, 2, b"2", 4).puts
+    assert not note_mark(cluster.image, 2, b"another", 9).puts
+    assert not note_mark(cluster.image, 7, b"7", 9).puts
 
 
 def test_a_broker_with_another_data_folder_is_in_sync_nowhere(cluster: Cluster) -> None:

@@ -138,6 +138,38 @@ def test_an_empty_disk_does_not_lead_where_no_other_replica_is_left(
     check(cluster, sending, 1)
 
 
+def test_a_disk_put_back_from_an_older_copy_does_not_lead_before_it_has_caught_up(
+    own_cluster: MakeCluster, topic: str, traffic: MakeTraffic, tmp_path: Path
+) -> None:
+    """It is in sync as far as the store knows, and the first to come back."""
+    cluster = own_cluster().start(3)
+    cluster.create(topic)
+    sending = traffic(cluster, topic)
+    sending.go_on()
+    leader = cluster.leader(topic)
+    shutil.copytree(leader.data_dir, tmp_path / "copy")
+    assert leader.stop() == 0
+    leader.start()
+    cluster.wait_in_sync(topic, 3)
+    sending.go_on()
+    sending.finish()
+    one, two = cluster.others(leader)
+    for each in (one, two, leader):
+        each.kill()
+    leader.lose_disk()
+    (tmp_path / "copy").rename(leader.data_dir)
+    leader.start()
+    assert "is a copy that was made earlier" in leader.log
+    for _ in range(20):
+        partition = cluster.partition(topic)
+        assert partition is not None
+        assert partition.leader_id != leader.node_id
+    one.start()
+    two.start()
+    cluster.wait_in_sync(topic, 3)
+    check(cluster, sending, 1)
+
+
 def test_a_follower_whose_disk_is_full_holds_nobody_up_and_catches_up_once_there_is_room(
     own_cluster: MakeCluster, topic: str, traffic: MakeTraffic
 ) -> None:

@@ -1,0 +1,111 @@
+"""Brokers that come back: with the folder that they had, with an older copy of it, with none."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.node.test_moving import Brokers
+
+from penstock.log import layout
+from penstock.node import settings
+from penstock.node.node import Node
+from penstock.world.ports import World
+from penstock.world.real import RealChance, RealClock, RealNetwork
+from penstock.world.real_disk import RealDisk
+
+
+@pytest.fixture
+async def brokers(tmp_path: Path) -> AsyncIterator[Brokers]:
+    made = Brokers(tmp_path)
+    yield made
+    await made.close()
+
+
+async def last_in_sync(brokers: Brokers) -> Path:
+    """Broker 2 alone has all records, and is stopped; a copy of its folder from before the last
+    of them, made while it ran."""
+    await brokers.start(1, 2)
+    await brokers.create(2, 1)
+    await brokers.append(3)
+    await brokers.stop(1)
+    await brokers.until(lambda: brokers.record.isr == (2,))
+    copy = brokers.folder / "copy"
+    shutil.copytree(brokers.folder / "2", copy)
+    await brokers.append(3)
+    await brokers.stop(2)
+    return copy
+
+
+async def test_a_folder_that_was_put_back_from_an_older_copy_is_in_sync_no_more(
+    brokers: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = await last_in_sync(brokers)
+    shutil.rmtree(brokers.folder / "2")
+    copy.rename(brokers.folder / "2")
+    with caplog.at_level(logging.WARNING):
+        await brokers.start(2)
+    assert (brokers.record.leader, brokers.record.isr) == (-1, ())
+    assert "is a copy that was made earlier" in caplog.text
+    await brokers.stop(2)
+    caplog.clear()
+    await brokers.start(2)
+    assert "made earlier" not in caplog.text, "it is the broker's folder from now on"
+
+
+async def test_the_same_folder_is_in_sync_as_it_was(brokers: Brokers) -> None:
+    await last_in_sync(brokers)
+    await brokers.start(2)
+    await brokers.until(lambda: brokers.record.leader == 2)
+    assert brokers.record.isr == (2,)
+
+
+async def test_where_there_is_no_other_replica_an_older_copy_is_better_than_nothing(
+    brokers: Brokers,
+) -> None:
+    await brokers.start(1)
+    await brokers.create(1)
+    await brokers.append(1)
+    shutil.copytree(brokers.folder / "1", brokers.folder / "copy")
+    await brokers.append(1)
+    await brokers.stop(1)
+    shutil.rmtree(brokers.folder / "1")
+    (brokers.folder / "copy").rename(brokers.folder / "1")
+    await brokers.start(1)
+    assert (brokers.record.leader, brokers.record.isr) == (1, (1,))
+
+
+async def test_a_mark_is_raised_in_folder_and_store_while_the_broker_runs(brokers: Brokers) -> None:
+    await brokers.start(1)
+    node = brokers.any
+    before = node.log_dir.mark
+    await node._raise_mark()
+    assert node.log_dir.mark == before + 1
+    assert node.image.members[1].record.mark == before + 1
+
+
+class NoMarkDisk(RealDisk):
+    """Too full for one file more."""
+
+    def write_whole(self, path: str, data: bytes) -> None:
+        if path.endswith(layout.MARK_FILE):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write_whole(path, data)
+
+
+async def test_a_broker_starts_and_stops_cleanly_on_a_disk_that_takes_no_mark(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = NoMarkDisk()
+    world = World(RealClock(), disk, RealNetwork(), RealChance())
+    texts = {"log.dir": str(tmp_path / "data"), "listeners": "127.0.0.1:0"}
+    node = Node(world, settings.read({**texts, "disk.free.min.bytes": "0"}))
+    await node.start()
+    await node.stop()
+    disk.close()
+    assert "mark cannot be raised" in caplog.text
+    assert (tmp_path / "data" / layout.CLEAN_STOP_FILE).exists()

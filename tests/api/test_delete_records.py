@@ -1,13 +1,25 @@
 from __future__ import annotations
 
-import pytest
-from tests.api.desk import Desk
+from typing import Any
 
+import pytest
+from tests.api.desk import NODE_ID, Desk
+from tests.api.test_fetch_replica import EPOCH, FOLLOWER, Leading
+
+from penstock.api.outcome import Later
+from penstock.api.trust import Client
 from penstock.errors import ErrorCode
+from penstock.wire.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ReplicaState,
+)
 from penstock.wire.messages.k21_delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
+    DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
 
@@ -81,3 +93,94 @@ def test_of_a_partition_that_comes_twice_the_last_offset_counts(desk: Desk) -> N
     request = DeleteRecordsRequest(topics=[DeleteRecordsTopic("orders", asked)])
     (topic,) = desk.ask(request).topics
     assert [part.low_watermark for part in topic.partitions] == [3]
+
+
+# Replicas
+
+
+@pytest.fixture
+def leading(desk: Desk) -> Leading:
+    """Broker 2 is in sync, with three records that are committed."""
+    leading = Leading(desk)
+    has(leading, start=0)
+    return leading
+
+
+def has(leading: Leading, start: int) -> None:
+    """Where the follower's log begins."""
+    leading.leader.fetched(FOLLOWER, 3, 0, leading.registration, start)
+
+
+def begun(desk: Desk, *names: str) -> Later[DeleteRecordsResponse]:
+    topics = [DeleteRecordsTopic(name, [DeleteRecordsPartition(0, 2)]) for name in names]
+    call = desk.call(DeleteRecordsRequest(topics, 1000))
+    outcome = call.api.handler(desk.broker, call.request, call)
+    assert isinstance(outcome, Later)
+    assert outcome.wait_ms == 1000
+    return outcome
+
+
+def told(desk: Desk, answer: Any) -> list[tuple[int, int]]:
+    topics = desk.decoded(answer, 2).topics
+    return [(topic.partitions[0].error_code, topic.partitions[0].low_watermark) for topic in topics]
+
+
+def test_it_is_answered_once_the_replicas_in_sync_have_let_go(leading: Leading) -> None:
+    later = begun(leading.desk, "news")
+    woken: list[int] = []
+    later.sources[0].watch(lambda: woken.append(1))
+    assert later.answer(False) is None
+    has(leading, start=2)
+    assert woken
+    assert told(leading.desk, later.answer(False)) == [(0, 2)]
+
+
+def test_a_follower_that_takes_too_long_is_told_of(leading: Leading) -> None:
+    later = begun(leading.desk, "news")
+    assert told(leading.desk, later.answer(True)) == [(ErrorCode.REQUEST_TIMED_OUT, -1)]
+
+
+def test_who_falls_out_of_sync_is_not_waited_for(leading: Leading) -> None:
+    later = begun(leading.desk, "news")
+    woken: list[int] = []
+    later.sources[0].watch(lambda: woken.append(1))
+    leading.lead(isr=(NODE_ID,))
+    assert woken
+    assert told(leading.desk, later.answer(False)) == [(0, 2)]
+
+
+def test_a_leader_that_is_over_by_then_cannot_say(leading: Leading) -> None:
+    later = begun(leading.desk, "news")
+    leading.leader.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    answer = told(leading.desk, later.answer(False))
+    assert answer == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]
+
+
+def test_partitions_are_waited_for_one_after_the_other(leading: Leading) -> None:
+    desk = leading.desk
+    desk.create("orders")
+    desk.append("orders", count=5)
+    later = begun(desk, "orders", "news")
+    assert list(later.sources) == [leading.leader.trimmed], "the other has no followers"
+    has(leading, start=2)
+    assert told(desk, later.answer(False)) == [(0, 2), (0, 2)]
+
+
+def test_a_follower_whose_fetch_waits_is_told_of_the_new_start_at_once(leading: Leading) -> None:
+    wanted = FetchPartition(0, EPOCH, 3, -1, 0, partition_max_bytes=1 << 20)
+    request = FetchRequest(
+        replica_state=ReplicaState(FOLLOWER, leading.registration),
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        topics=[FetchTopic(topic_id=leading.topic_id, partitions=[wanted])],
+    )
+    call = leading.desk.call(request, 17)
+    call.client = Client("peer", broker_id=FOLLOWER)
+    fetch = call.api.handler(leading.desk.broker, call.request, call)
+    assert isinstance(fetch, Later)
+    assert fetch.answer(False) is None
+    begun(leading.desk, "news")
+    assert leading.leader in leading.desk.broker.take_dirty(), "so that the fetch is woken"
+    answer: Any = fetch.answer(False)
+    assert answer.responses[0].partitions[0].log_start_offset == 2

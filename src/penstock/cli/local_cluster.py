@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from penstock.client.cluster import WireClient
 from penstock.errors import Unusable
 
 STATE_FILE = "cluster.json"
@@ -90,13 +91,28 @@ class LocalCluster:
         self._is_stopping = False
 
     def start(self) -> None:
-        """All brokers; returns when every one accepts clients."""
+        """All brokers; returns when every one accepts clients, and knows of the others."""
         self._refuse_if_running()
         self.folder.mkdir(parents=True, exist_ok=True)
         for index in range(len(self._processes)):
             self._start(index)
             self._wait_ready(index)
+        self._wait_known()
         self._write_state()
+
+    def _wait_known(self) -> None:
+        """Until each tells its clients of all: a topic may have as many replicas from then on."""
+        ids = set(range(1, len(self._processes) + 1))
+        give_up_s = time.monotonic() + READY_S_MAX
+        for port in self._ports:
+            with WireClient(f"127.0.0.1:{port}", timeout_s=READY_S_MAX) as client:
+                while not client.metadata([]).brokers.keys() >= ids:
+                    if time.monotonic() > give_up_s:
+                        raise Unusable(
+                            f"the brokers do not all know each other after {READY_S_MAX} s; their "
+                            f"logs are in {self.folder}"
+                        )
+                    time.sleep(LOOK_S)
 
     def _refuse_if_running(self) -> None:
         with suppress(Unusable):

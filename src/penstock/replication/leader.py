@@ -40,6 +40,7 @@ class Leader:
         "replicas",
         "topic",
         "topic_id",
+        "trimmed",
         "wanted",
     )
 
@@ -71,6 +72,8 @@ class Leader:
         """Consumers who wait for more to read."""
         self.grown = Signal()
         """Followers who wait for more to copy."""
+        self.trimmed = Signal()
+        """Who waits for the replicas to let go of records that were deleted."""
         self._followers: dict[int, Progress] = {}
         self.begin_term(record, now_ms)
 
@@ -101,6 +104,7 @@ class Leader:
         self._count()
         if new:
             self.grown.fire()  # who copies already must show how far it is
+        self.trimmed.fire()
         return self.advance()
 
     def want(self, in_sync: frozenset[int]) -> None:
@@ -127,6 +131,7 @@ class Leader:
         self.committed.drop()
         self.moved.fire()
         self.grown.fire()
+        self.trimmed.fire()
 
     # -- what is committed
 
@@ -160,8 +165,10 @@ class Leader:
 
     # -- followers
 
-    def fetched(self, broker: int, offset: int, now_ms: float, registration: int = -1) -> bool:
-        """A follower asks for what comes after `offset`, so it has all before that.
+    def fetched(
+        self, broker: int, offset: int, now_ms: float, registration: int = -1, start: int = -1
+    ) -> bool:
+        """A follower asks for what comes after `offset`, so it has all from its `start` to there.
 
         True if the high watermark moved.
         """
@@ -172,6 +179,9 @@ class Leader:
                 f"broker {broker} has no replica of {self.topic}-{self.index}",
             )
         follower.note(offset, self.log.end_offset, now_ms, registration)
+        if start != follower.start:
+            follower.start = start
+            self.trimmed.fire()
         return self.advance()
 
     def had_all(self, broker: int, at_ms: float) -> None:
@@ -179,6 +189,12 @@ class Leader:
         spoke of others."""
         if follower := self._followers.get(broker):
             follower.caught_up_ms = max(follower.caught_up_ms, at_ms)
+
+    @property
+    def low_watermark(self) -> int:
+        """Below this no replica has anything that is in sync, so it cannot come back with one."""
+        followers = (self._followers.get(each, _NOWHERE) for each in self.in_sync - {self.node_id})
+        return min([self.log.start_offset, *(each.start for each in followers)])
 
     def caught_up(self) -> frozenset[int]:
         """Followers that are as far as they must be to count as in sync, and do not yet."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Progress:
-    __slots__ = ("_asked_ms", "_leaders_end", "caught_up_ms", "end", "registration")
+    __slots__ = ("_asked_ms", "_leaders_end", "caught_up_ms", "end", "registration", "start")
 
     def __init__(self, now_ms: float) -> None:
         self.end = -1
@@ -13,6 +13,8 @@ class Progress:
         """When it last had all that there was."""
         self.registration = -1
         """The broker's, when it asked: one that has registered anew may have lost what it had."""
+        self.start = -1
+        """Where its log begins; -1 before it has said so."""
         self._asked_ms = now_ms
         self._leaders_end = 0
         """Where the leader's log ended when it asked before."""

@@ -222,6 +222,7 @@ class Fetcher:
             self._hold_back(place, follower, part)
         if part.log_start_offset > follower.log.start_offset:
             self._broker.advance_start(follower, part.log_start_offset)
+            self._plan.touch(place)  # so that the leader hears of it
 
     def _note_unsettled(self, place: Place, follower: Follower) -> None:
         self._unsettled[place] = follower

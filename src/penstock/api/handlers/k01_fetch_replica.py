@@ -83,7 +83,8 @@ class ReplicaFetch(Fetch):
         return found
 
     def mark(self, leader: Replica) -> object:
-        return leader.log.revision, leader.log.end_offset, leader.epoch
+        log = leader.log
+        return log.revision, log.start_offset, log.end_offset, leader.epoch
 
     def has_moved(self, leader: Replica, data: PartitionData) -> bool:
         """The high watermark comes with the next records."""
@@ -111,19 +112,22 @@ class ReplicaFetch(Fetch):
             at_least_one=not found.size,
             cold_ok=self.warmed > WARMED_AT_MOST,
         )
-        self.note(leader, wanted.fetch_offset)
+        self.note(leader, wanted)
+        if 0 <= wanted.log_start_offset < log.start_offset:
+            found.must_answer = True  # so that it lets go of what was deleted
         data.high_watermark = data.last_stable_offset = leader.high_watermark
         if slice_ is not None:
             data.records = slice_.range
             found.size += slice_.range.length
 
-    def note(self, leader: Leader, offset: int) -> None:
+    def note(self, leader: Leader, wanted: FetchPartition) -> None:
         """Once for each request, however often it is looked at."""
         if leader in self.noted:
             return
         self.noted.add(leader)
         registration = self.request.replica_state.replica_epoch
-        if leader.fetched(self.replica_id, offset, self.now_ms, registration):
+        offset, start = wanted.fetch_offset, wanted.log_start_offset
+        if leader.fetched(self.replica_id, offset, self.now_ms, registration, start):
             self.broker.moved(leader)
         if self.replica_id not in leader.in_sync and self.replica_id in leader.caught_up():
             self.broker.caught_up(leader)
@@ -133,6 +137,8 @@ def _has_all(
     leader: Replica | None, wanted: FetchPartition, data: PartitionData
 ) -> TypeGuard[Leader]:
     if leader is None or data.records or data.error_code or data.diverging_epoch.epoch >= 0:
+        return False
+    if 0 <= wanted.log_start_offset < leader.log.start_offset:
         return False
     return wanted.fetch_offset == leader.log.end_offset == leader.high_watermark
 

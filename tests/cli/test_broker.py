@@ -153,3 +153,30 @@ def test_a_broker_that_there_is_not_is_said_so(cluster: Cluster) -> None:
         result = cluster.call("broker", *verb)
         assert result.exit_code == 1
         assert "broker 7: there is none; there are 1, 2" in result.stderr
+
+
+def partition(cluster: Cluster, topic: str) -> dict[str, Any]:
+    """Whoever leads it may have gone meanwhile, which makes the exit code 1."""
+    told = cluster.call("topic", "describe", topic, "--json").stdout
+    row: dict[str, Any] = json.loads(told)["partitions"][0]
+    return row
+
+
+def test_a_topics_description_tells_of_moves_eligible_replicas_and_what_to_do(
+    cluster: Cluster,
+) -> None:
+    cluster.lines("topic", "create", "orders", "--replication-factor", "2")
+    cluster.lines("topic", "alter", "orders", "--set", "min.insync.replicas=2")
+    calm = partition(cluster, "orders")
+    assert (calm["eligible"], calm["adding"], calm["removing"]) == ([], [], [])
+    assert calm["advice"] is None
+    assert "ELIGIBLE" not in cluster.lines("topic", "describe", "orders")[1]
+    first, last = calm["replicas"]
+    cluster.brokers[first].kill()
+    until(lambda: partition(cluster, "orders")["eligible"] == [first])
+    assert "ELIGIBLE" in cluster.lines("topic", "describe", "orders")[1]
+    cluster.brokers[last].kill()
+    cluster.start(3)
+    until(lambda: partition(cluster, "orders")["leader"] is None)
+    *_, told, _ = cluster.lines("topic", "describe", "orders")
+    assert told.startswith(f"nobody leads partition 0: start broker {last}, which had all records")

@@ -285,6 +285,43 @@ def test_folders_that_nobody_asks_for_are_set_aside(disk: RealDisk, path: Path) 
     assert (path / "orders-0").exists()
 
 
+def test_folders_of_topics_that_are_known_to_be_deleted_are_doomed(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder, 0), b"a")
+    put(orders(folder, 1), b"a")
+    put(folder.log_for("other", 0, OTHER_ID, CONFIG), b"a")
+    folder.close()
+    folder = a_folder(disk, path)
+    folder.deleted = {TOPIC_ID}
+    orders(folder, 0, b"new topic's id!!")
+    folder.set_aside_unclaimed()
+    doomed = sorted(Path(each).name.partition(".")[0] for each in folder.take_doomed())
+    assert doomed == ["orders-0", "orders-1"]
+    assert list(path.glob("other-0.*-stray")), "nobody has said that this one was deleted"
+
+
+@pytest.mark.parametrize("topic_id", [TOPIC_ID, b"\xff" * 16, b"\xfb\xe0" * 8])
+def test_what_was_set_aside_is_doomed_once_its_topic_is_known_to_be_deleted(
+    disk: RealDisk, path: Path, topic_id: bytes
+) -> None:
+    for _ in range(2):
+        folder = a_folder(disk, path)
+        put(orders(folder, 0, topic_id), b"a")
+        folder.close()
+        folder = a_folder(disk, path)
+        folder.set_aside_unclaimed()
+        folder.abandon()
+    folder = a_folder(disk, path)
+    folder.deleted = {OTHER_ID}
+    folder.doom_deleted()
+    assert folder.take_doomed() == []
+    folder.deleted = {topic_id}
+    folder.doom_deleted()
+    assert sorted(folder.take_doomed()) == sorted(map(str, path.glob("*-stray")))
+
+
 def test_a_deleted_log_is_moved_out_of_the_way_at_once(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     put(orders(folder), b"a")
@@ -420,7 +457,7 @@ def test_what_a_deleted_topic_has_left_is_set_aside_with_a_line(
         folder = a_folder(disk, path)
         orders(folder, topic_id=OTHER_ID)
         folder.abandon()
-        assert "orders-0 was left by a topic that was deleted" in caplog.text
+        assert "orders-0 belongs to no topic of this cluster" in caplog.text
     strays = sorted(each.name for each in path.glob("orders-0.*-stray"))
     assert len(strays) == 2, "the second does not take the place of the first"
 

@@ -30,6 +30,7 @@ from penstock.metadata.config_changes import (
 )
 from penstock.metadata.config_values import ConfigChange, Operation
 from penstock.metadata.features import INITIAL, SUPPORTED
+from penstock.metadata.records import deleted_key
 
 SET, DELETE, APPEND, SUBTRACT = Operation
 NONCE = b"n" * 16
@@ -156,12 +157,12 @@ def test_a_topic_with_a_wrong_setting_is_refused(
     )
 
 
-def test_a_deleted_topic_leaves_nothing_but_the_catalog(cluster: Cluster) -> None:
+def test_a_deleted_topic_leaves_nothing_but_its_id_and_the_catalog(cluster: Cluster) -> None:
     before = set(cluster.revisions)
     cluster.create(partitions=3)
     changed = cluster.apply(delete_topic(cluster.image, "orders", nonce=NONCE))
     assert list(changed.deleted) == [ID]
-    assert set(cluster.revisions) - before == {"/catalog"}
+    assert set(cluster.revisions) - before == {"/catalog", deleted_key(ID)}
     cluster.create(topic_id=b"2" * 16)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.errors import Refused
-from penstock.metadata.changes import Commit, create_topic
+from penstock.metadata.changes import Commit, create_topic, delete_topic
 from penstock.metadata.cluster_changes import announce_leaving, join, note_mark, register_broker
 from penstock.metadata.election import (
     PARTITIONS_A_COMMIT,
@@ -17,8 +17,8 @@ from penstock.metadata.election import (
     resign,
     settle_partitions,
 )
-from penstock.metadata.records import TERM, TermRecord
-from penstock.metadata.sweeping import sweep
+from penstock.metadata.records import TERM, DeletedRecord, TermRecord, deleted_key, encode
+from penstock.metadata.sweeping import DELETED_MAX, forget_deleted, sweep
 from penstock.metadata.terms import begin_term, take_lease
 
 
@@ -199,6 +199,29 @@ def test_a_change_that_is_repeated_is_written_so_that_what_is_under_way_comes_to
     record = cluster.image.topics["orders"].partition(0)
     assert record is not None
     assert (record.isr, record.partition_epoch) == ((1, 2, 3), 1)
+
+
+def test_the_topics_that_were_deleted_last_are_remembered(cluster: Cluster) -> None:
+    cluster.create()
+    cluster.apply(delete_topic(cluster.image, "orders", nonce=b"n"))
+    assert cluster.image.deleted[ID].record.name == "orders"
+    assert forget_deleted(cluster.image).answer == 0
+    record = encode(DeletedRecord(name="more"))
+    for number in range(DELETED_MAX):
+        cluster.apply(Commit(None, puts=[(deleted_key(b"%016d" % number), record)]))
+    commit = forget_deleted(cluster.image)
+    assert (commit.answer, commit.deletes) == (1, [deleted_key(ID)])
+    cluster.apply(commit)
+    assert len(cluster.image.deleted) == DELETED_MAX
+
+
+def test_as_many_are_forgotten_at_once_as_a_commit_takes(cluster: Cluster) -> None:
+    record = encode(DeletedRecord(name="more"))
+    for number in range(DELETED_MAX + PARTITIONS_A_COMMIT + 1):
+        cluster.apply(Commit(None, puts=[(deleted_key(b"%016d" % number), record)]))
+    first = forget_deleted(cluster.image)
+    cluster.apply(first)
+    assert (first.answer, forget_deleted(cluster.image).answer) == (PARTITIONS_A_COMMIT, 1)
 
 
 # Brokers that lost something

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import confluent_kafka
 from tests.cluster_process import QUICK_CLUSTER as QUICK
 from tests.cluster_process import Cluster, Member
-from tests.cluster_traffic import Traffic
+from tests.cluster_traffic import Traffic, read_all
+from tests.group_stage import administer
 from tests.raw_client import a_batch
 from tests.scenarios.test_cluster_faults import check, kill
 
@@ -215,6 +217,24 @@ def test_what_is_damaged_while_its_leader_runs_is_read_from_another_and_copied_a
     assert "is copied again from 0 on" in leader.log
 
 
+def test_records_that_were_deleted_stay_so_when_another_replica_leads(
+    cluster: Cluster, topic: str, traffic: MakeTraffic
+) -> None:
+    """The answer comes once the followers have let go of them too."""
+    cluster.create(topic)
+    sending = traffic(cluster, topic)
+    sending.go_on()
+    sending.finish()
+    place = confluent_kafka.TopicPartition(topic, 0, 25)
+    deleted = administer(cluster.address, lambda admin: admin.delete_records([place]))
+    assert deleted.low_watermark == 25
+    leader = cluster.leader(topic)
+    leader.kill()
+    cluster.wait(lambda: cluster.leader(topic) is not leader, "another one leads")
+    found = read_all(cluster.address, topic, [0])
+    assert min(each.offset for each in found) == 25
+
+
 def test_a_topic_that_is_deleted_while_a_broker_is_down_is_gone_there_once_it_is_back(
     cluster: Cluster, topic: str, traffic: MakeTraffic
 ) -> None:
@@ -229,6 +249,9 @@ def test_a_topic_that_is_deleted_while_a_broker_is_down_is_gone_there_once_it_is
     cluster.create(f"{topic}-later", replicas=2)
     away.start()
     assert not (away.data_dir / f"{topic}-0").exists()
+    cluster.wait(
+        lambda: not list(away.data_dir.glob(f"{topic}-0.*")), "nothing of it takes up room"
+    )
     cluster.create(topic)
     again = traffic(cluster, topic)
     again.go_on()

@@ -27,7 +27,7 @@ Changes = dict[K, Callable[[Image], Commit[T]]]
 Answers = dict[K, T | Refused]
 
 COMMIT_ITEMS_MAX = OPERATIONS_MAX - 10
-"""Each has a key of its own, and some that all of them share."""
+"""Each has a key of its own, and some that all of them share. Those that have several are fewer."""
 
 
 def change_each(
@@ -36,6 +36,7 @@ def change_each(
     respond: Callable[[Mapping[K, T | Refused]], Outcome[R]],
     *,
     validate_only: bool = False,
+    keys_each: int = 1,
 ) -> Outcome[R]:
     """`respond` gets each item's answer, or why it was refused, in the order of the request.
 
@@ -47,7 +48,8 @@ def change_each(
     def carry_out(changes: Changes[K, T]) -> Outcome[R]:
         if validate_only:
             return in_slices(broker, _validated(broker, changes), respond)
-        return _committed(broker, iter(changes.items()), {}, respond)
+        at_once = COMMIT_ITEMS_MAX // keys_each
+        return _committed(broker, iter(changes.items()), {}, respond, at_once)
 
     return in_slices(broker, _gathered(items), carry_out)
 
@@ -76,18 +78,21 @@ def _committed(
     rest: Iterator[tuple[K, Callable[[Image], Commit[T]]]],
     answers: Answers[K, T],
     respond: Callable[[Mapping[K, T | Refused]], Outcome[R]],
+    at_once: int,
 ) -> Outcome[R]:
     """One commit after the other, until nothing is left; those that write nothing wait for nothing,
     so there is a pause between them. After one that fails no other is tried."""
-    batch = dict(islice(rest, COMMIT_ITEMS_MAX))
+    batch = dict(islice(rest, at_once))
     if not batch:
         return respond(answers)
 
     def then(answered: Answers[K, T]) -> Outcome[R]:
         answers.update(_without_frames(answered))
-        if len(batch) < COMMIT_ITEMS_MAX:
+        if len(batch) < at_once:
             return respond(answers)
-        return in_slices(broker, _pause(), lambda _: _committed(broker, rest, answers, respond))
+        return in_slices(
+            broker, _pause(), lambda _: _committed(broker, rest, answers, respond, at_once)
+        )
 
     def otherwise(refused: Refused) -> Outcome[R]:
         refused.__traceback__ = None

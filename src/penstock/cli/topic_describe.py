@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from penstock.cli.offline_partitions import advice, by_advice
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted, emit_json, emit_table, size_text
 
@@ -27,6 +28,8 @@ _COLUMNS = (
     "end",
     "size",
 )
+_SELDOM = ("eligible", "adding", "removing", "error")
+"""Columns that are shown where there is something to show."""
 
 
 @click.command("describe")
@@ -38,7 +41,9 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
 
     Consumers see what lies before the high watermark; the end counts what is yet to be committed.
     A dash is what could not be found out, as while a partition has no leader. A partition that its
-    leader cannot read is marked with an error, and the exit code is 1.
+    leader cannot read is marked with an error, and the exit code is 1. Eligible replicas have all
+    that is committed although they are not in sync; others are being added or removed. For a
+    partition without a leader it says what can be done.
     """
     from penstock.client.admin import DEFAULT, topic_configs  # noqa: PLC0415
 
@@ -54,10 +59,13 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
         emit_json(_document(known, rows, configs))
     else:
         click.echo(f"topic {topic}  id {known.topic_id.hex()}  {counted(len(rows), 'partition')}")
-        columns = (*_COLUMNS, "error") if failures else _COLUMNS
+        columns = (*_COLUMNS, *(name for name in _SELDOM if any(row[name] for row in rows)))
         emit_table(
             [name.replace("_", " ") for name in columns], [_cells(row, columns) for row in rows]
         )
+        for what, indexes in by_advice(rows).items():
+            noun = "partition" if len(indexes) == 1 else "partitions"
+            click.echo(f"nobody leads {noun} {', '.join(map(str, indexes))}: {what}")
         for name, each in sorted(configs.items()):
             click.echo(f"{name}={each.value}  (set by {each.source})")
     if failures:
@@ -72,7 +80,9 @@ def partition_rows(
     Offsets are asked only of those that have a leader.
     """
     from penstock.client.offsets import replica_sizes  # noqa: PLC0415
+    from penstock.client.replicas import STILL, eligible, moves  # noqa: PLC0415
 
+    moving, able = moves(client), eligible(client, topic.name)
     surveys = _surveys(client, topic)
     starts, marks, lasts = (each.offsets for each in surveys)
     failures = {index: error for each in surveys for index, error in each.failures.items()}
@@ -93,10 +103,13 @@ def partition_rows(
             "end": lasts.get(index),
             "size": sizes.get((each.leader, index)),
             "error": failures[index].code.name if index in failures else None,
+            "eligible": able.get(index, ()),
+            "adding": moving.get((topic.name, index), STILL).adding,
+            "removing": moving.get((topic.name, index), STILL).removing,
         }
         for index, each in topic.partitions.items()
     ]
-    return rows, failures
+    return [{**row, "advice": advice(topic.name, row)} for row in rows], failures
 
 
 def _surveys(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:

@@ -42,6 +42,11 @@ from penstock.wire.messages.k64_unregister_broker import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
+from penstock.wire.messages.k75_describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    TopicRequest,
+)
 
 DRAINING = "broker.draining"
 PARTITIONS_A_REQUEST = 1000
@@ -72,6 +77,10 @@ class Move(NamedTuple):
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
     removing: tuple[int, ...]
+
+
+STILL = Move((), (), ())
+"""Of a partition that does not move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +164,23 @@ def moves(client: WireClient) -> dict[Named, Move]:
             for topic in answer.topics
             for each in topic.partitions
         }
+
+    return client.retry(attempt)
+
+
+def eligible(client: WireClient, topic: str) -> dict[int, tuple[int, ...]]:
+    """Brokers that have all that is committed of a partition and are not in sync, by partition."""
+
+    def attempt(deadline: float) -> dict[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        request = DescribeTopicPartitionsRequest([TopicRequest(topic)])
+        while True:
+            answer = client.ask_any(request, DescribeTopicPartitionsResponse, deadline)
+            for each in answer.topics[0].partitions if answer.topics else ():
+                found[each.partition_index] = tuple(each.eligible_leader_replicas or ())
+            if answer.next_cursor is None:
+                return found
+            request.cursor = answer.next_cursor
 
     return client.retry(attempt)
 

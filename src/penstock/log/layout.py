@@ -43,6 +43,7 @@ RELATIVE_OFFSET_MAX = 0x7FFFFFFF
 """Indexes count offsets from a segment's base, in 32 bits."""
 
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>0|[1-9][0-9]{0,9})")
+_STRAY = re.compile(r".+\.(?P<topic>[a-zA-Z0-9_-]{22})(\.[0-9]+)?-stray")
 _OFFSET_NAME = re.compile(r"([0-9]{20})(\.[a-z]+)")
 
 
@@ -64,6 +65,12 @@ def parse_folder(name: str) -> PartitionName | None:
         return None
     match = _FOLDER.fullmatch(name)
     return PartitionName(match["topic"], int(match["number"])) if match else None
+
+
+def topic_of_stray(name: str) -> str:
+    """The id of the topic that a folder was set aside for, as text; empty if it is not known."""
+    match = _STRAY.fullmatch(name)
+    return match["topic"] if match else ""
 
 
 def offset_name(offset: int) -> str:

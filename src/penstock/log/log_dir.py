@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import suppress
 
 from penstock.config import TopicConfig
@@ -60,6 +60,9 @@ class LogDir:
             if name.endswith(layout.TEMPORARY):
                 disk.remove(f"{path}/{name}")
         self._folders = {name for name in names if layout.parse_folder(name)}
+        self._strays = [name for name in names if name.endswith(layout.STRAY)]
+        self.deleted: Collection[bytes] = ()
+        """Ids of topics that are known to have been deleted."""
         self._doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
         self._unrecovered: set[Partition] = set()
         self.unrecoverable: dict[Partition, str] = {}
@@ -175,7 +178,8 @@ class LogDir:
                     "put the folder back that was there, or move it away"
                 )
             if found is not None:
-                self._set_aside(name, found)
+                new = self._set_aside(name, found)
+                lines.warning("%s belongs to no topic of this cluster: it is %s now", name, new)
                 return False
         if not self.disk.exists(f"{self.path}/{name}"):
             return False
@@ -218,10 +222,16 @@ class LogDir:
         log.cleaned_to = noted.cleaned.get(key, 0)
         log.end_offset = log.written_end = log.synced_end = log.recovery_point
 
-    def _set_aside(self, name: str, topic_id: bytes) -> None:
-        new = self._move(name, topic_id, layout.STRAY)
-        self.disk.sync_folder(self.path)
-        lines.warning("%s was left by a topic that was deleted, and was moved to %s", name, new)
+    def _set_aside(self, name: str, topic_id: bytes) -> str:
+        """Kept, unless the cluster says that its topic was deleted: then it is doomed."""
+        if topic_id in self.deleted:
+            new = self._move(name, topic_id, layout.DELETING)
+            self._doomed.append(new)
+            lines.info("%s is removed: its topic was deleted while this broker was away", name)
+        else:
+            new = self._move(name, topic_id, layout.STRAY)
+            self.disk.sync_folder(self.path)
+        return new
 
     def _move(self, name: str, topic_id: bytes, suffix: str) -> str:
         old = f"{self.path}/{name}"
@@ -250,10 +260,15 @@ class LogDir:
             topic_id = b""
             with suppress(OSError, Unusable):
                 topic_id = checkpoints.decode_partition(self.disk.read_whole(path), path) or b""
-            moved.append(self._move(name, topic_id, layout.STRAY))
-        if moved:
-            self.disk.sync_folder(self.path)
-        return moved
+            moved.append(self._set_aside(name, topic_id))
+        return [name for name in moved if name.endswith(layout.STRAY)]
+
+    def doom_deleted(self) -> None:
+        """What was set aside at an earlier start goes too, once the cluster says what it was."""
+        wanted = {_text(topic_id) for topic_id in self.deleted}
+        for name in self._strays:
+            if layout.topic_of_stray(name) in wanted:
+                self._doomed.append(f"{self.path}/{name}")
 
     def delete_log(self, topic: str, index: int, topic_id: bytes) -> None:
         """Take a log away. Its folder is doomed: to be removed off the loop.

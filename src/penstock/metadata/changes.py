@@ -21,9 +21,11 @@ from penstock.metadata.placement import Replicas, open_racks, place_new
 from penstock.metadata.records import (
     CATALOG,
     CatalogRecord,
+    DeletedRecord,
     PartitionRecord,
     Record,
     TopicRecord,
+    deleted_key,
     encode,
     partition_key,
     topic_key,
@@ -105,7 +107,7 @@ def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord
     return Commit(
         answer=topic.record,
         checks=topic_checks(image, topic),
-        puts=[_catalog_put(nonce)],
+        puts=[_catalog_put(nonce), (deleted_key(topic.id), encode(DeletedRecord(name=name)))],
         deletes=[topic_key(name)],
         behind=[partition_key(topic.id, index) for index in range(len(topic.partitions))],
         makes_room=True,

@@ -27,6 +27,7 @@ from penstock.metadata.records import (
     ClusterRecord,
     ConfigRecord,
     ControllerRecord,
+    DeletedRecord,
     FeaturesRecord,
     LeavingRecord,
     MemberRecord,
@@ -40,6 +41,7 @@ from penstock.metadata.records import (
     broker_config_key,
     broker_key,
     decode,
+    deleted_key,
     group_config_key,
     group_of_config_key,
     leaving_key,
@@ -77,6 +79,7 @@ class Image:
         self._brokers: dict[int, Broker] = {}
         self._leaving: dict[int, Held[LeavingRecord]] = {}
         self._members: dict[int, Held[MemberRecord]] = {}
+        self._deleted: dict[bytes, Held[DeletedRecord]] = {}
         self._singles: dict[str, Held[Record]] = {}
         self._broker_configs: dict[str, Held[ConfigRecord]] = {}
         self._group_configs: dict[str, Held[ConfigRecord]] = {}
@@ -91,6 +94,7 @@ class Image:
             "brokers": self._on_broker,
             "leaving": self._on_leaving,
             "members": self._on_member,
+            "deleted": self._on_deleted,
             "configs": self._on_config,
         }
 
@@ -119,6 +123,11 @@ class Image:
     def members(self) -> Mapping[int, Held[MemberRecord]]:
         """Brokers that the cluster counts on, alive or not."""
         return self._members
+
+    @property
+    def deleted(self) -> Mapping[bytes, Held[DeletedRecord]]:
+        """Topics that were deleted lately, by id."""
+        return self._deleted
 
     @property
     def controller_id(self) -> int:
@@ -260,6 +269,8 @@ class Image:
             yield leaving_key(number), leaving.record, leaving.revision
         for number, member in self._members.items():
             yield member_key(number), member.record, member.revision
+        for topic_id, deleted in self._deleted.items():
+            yield deleted_key(topic_id), deleted.record, deleted.revision
         for name, topic in self._topics.items():
             yield topic_key(name), topic.record, topic.revision
         for topic_id, table in self._tables.items():
@@ -328,6 +339,13 @@ class Image:
         else:
             record = decode(MemberRecord, entry.key, entry.value)
             self._members[int(rest)] = Held(record, entry.revision)
+
+    def _on_deleted(self, rest: str, entry: Entry | None, _changed: Changed) -> None:
+        if entry is None:
+            self._deleted.pop(bytes.fromhex(rest), None)
+        else:
+            record = decode(DeletedRecord, entry.key, entry.value)
+            self._deleted[bytes.fromhex(rest)] = Held(record, entry.revision)
 
     def _on_config(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         key = f"/configs/{rest}"

@@ -123,6 +123,13 @@ class TopicRecord(Record, frozen=True):
     configs: dict[str, str] = {}
 
 
+class DeletedRecord(Record, frozen=True):
+    """A topic that there was. A broker that was away when it was deleted removes its logs by this;
+    only the last ones that were deleted are kept."""
+
+    name: str
+
+
 class Claim(msgspec.Struct, frozen=True, array_like=True):
     """What a replica says that it has: the epoch of its last record, and where its log ends."""
 
@@ -210,6 +217,10 @@ def member_key(node_id: int) -> str:
 
 def topic_key(name: str) -> str:
     return f"/topics/{name}"
+
+
+def deleted_key(topic_id: bytes) -> str:
+    return f"/deleted/{topic_id.hex()}"
 
 
 def partition_key(topic_id: bytes, index: int) -> str:

@@ -188,6 +188,8 @@ class Node:
     async def _recover_logs(self) -> None:
         """Bring the logs into order, and move what belongs to no partition of ours aside."""
         log_dir, image = self.log_dir, self.image
+        log_dir.deleted = image.deleted.keys()
+        log_dir.doom_deleted()
         for topic in image.topics.values():
             for index in range(topic.record.partitions):
                 if log_dir.is_missing(topic.name, index, topic.id):
@@ -208,8 +210,9 @@ class Node:
                 log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
 
     def _set_aside_strays(self) -> None:
-        """None is ever deleted: it may be the store that has lost them. An SQLite file without its
-        log, or with a part of it, is a store as it was some time ago, and says nothing of that."""
+        """None is deleted but of topics that were, for all the store says: it may have lost others.
+        An SQLite file without its log, or with a part of it, is a store as it was some time ago, and
+        says nothing of that."""
         strays = self.log_dir.set_aside_unclaimed()
         for folder in strays:
             log.error("%s: the metadata store knows no such partition, so it was set aside", folder)

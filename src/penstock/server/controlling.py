@@ -22,7 +22,7 @@ from penstock.metadata.keeper import AHEAD_MS_MAX, Keeper
 from penstock.metadata.leadership import return_leadership
 from penstock.metadata.records import ControllerRecord
 from penstock.metadata.store import Session, SessionLost, Unavailable
-from penstock.metadata.sweeping import sweep
+from penstock.metadata.sweeping import forget_deleted, sweep
 from penstock.metadata.terms import begin_term, take_lease
 
 log = logging.getLogger(__name__)
@@ -175,7 +175,7 @@ class Controlling:
             await asyncio.sleep(SWEEP_MS / 1000)
             left = {topic_id for topic_id, _ in self._image.orphans()}
             try:
-                if self._is_controller and left & before:
+                if self._is_controller:
                     await self._sweep_all(left & before)
             except (Refused, Unavailable) as problem:
                 log.warning("leftovers in the store are deleted another time: %s", problem)
@@ -184,7 +184,10 @@ class Controlling:
             before = left
 
     async def _sweep_all(self, topic_ids: Collection[bytes]) -> None:
-        while await self._keeper.change(lambda image: sweep(image, topic_ids)):
+        if topic_ids:
+            while await self._keeper.change(lambda image: sweep(image, topic_ids)):
+                pass
+        while await self._keeper.change(forget_deleted):
             pass
 
     # -- leaders

@@ -57,6 +57,7 @@ def delete_topics(
         broker,
         ((key, partial(decide, key=key, nonce=broker.chance.uuid())) for key in keys),
         respond,
+        keys_each=2,
     )
 
 

@@ -1,0 +1,53 @@
+"""What `topic describe` says can be done for partitions that nobody leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.cli.offline_partitions import advice, by_advice
+
+
+def row(**more: Any) -> dict[str, Any]:
+    known = {"partition": 0, "leader": None, "replicas": (1, 2, 3), "isr": (), "eligible": ()}
+    return {**known, "offline": (1, 2, 3), **more}
+
+
+def said(**more: Any) -> str:
+    text = advice("orders", row(**more))
+    assert text is not None
+    return text
+
+
+def test_a_partition_with_a_leader_needs_nothing() -> None:
+    assert advice("orders", row(leader=1)) is None
+
+
+def test_who_was_in_sync_last_is_to_be_started() -> None:
+    assert "start broker 1 or 2, which had all records last" in said(isr=(1, 2))
+
+
+def test_without_them_who_is_eligible_will_do() -> None:
+    assert "start broker 3, which had" in said(eligible=(3,))
+
+
+def test_a_broker_that_is_up_and_in_sync_leads_soon() -> None:
+    assert "look again" in said(isr=(1, 2), offline=(1,))
+
+
+def test_where_nobody_is_known_to_have_all_the_others_are_to_be_started_too() -> None:
+    assert "start broker 1 and 3" in said(offline=(1, 3))
+
+
+def test_what_loses_records_comes_last_and_names_who_would_lead() -> None:
+    text = said(isr=(1,), offline=(1,))
+    assert "topic alter orders --set unclean.leader.election.enable=true" in text
+    assert "lets broker 2 or 3 lead" in text
+
+
+def test_where_no_replica_is_up_the_records_can_be_given_up() -> None:
+    assert "broker drain 1 --abandon" in said(isr=(1,))
+
+
+def test_partitions_with_the_same_advice_are_named_together() -> None:
+    rows = [{"partition": n, "advice": text} for n, text in enumerate(("a", None, "b", "a"))]
+    assert by_advice(rows) == {"a": [0, 3], "b": [2]}

@@ -5,13 +5,21 @@ from __future__ import annotations
 import errno
 import logging
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
-from tests.node.test_moving import Brokers
+from tests.node.test_moving import TOPIC_ID, Brokers
 
+from penstock.errors import ErrorCode, Refused
 from penstock.log import layout
+from penstock.metadata.backup import kept, restored
+from penstock.metadata.changes import Commit
+from penstock.metadata.records import encode, partition_key
+from penstock.metadata.restoring import Restoring
+from penstock.metadata.store import Entry
+from penstock.metadata.stores.sqlite import SqliteStore
 from penstock.node import settings
 from penstock.node.node import Node
 from penstock.world.ports import World
@@ -83,7 +91,7 @@ async def test_a_mark_is_raised_in_folder_and_store_while_the_broker_runs(broker
     await brokers.start(1)
     node = brokers.any
     before = node.log_dir.mark
-    await node._raise_mark()
+    await node._marking.raise_once()
     assert node.log_dir.mark == before + 1
     assert node.image.members[1].record.mark == before + 1
 
@@ -109,3 +117,88 @@ async def test_a_broker_starts_and_stops_cleanly_on_a_disk_that_takes_no_mark(
     disk.close()
     assert "mark cannot be raised" in caplog.text
     assert (tmp_path / "data" / layout.CLEAN_STOP_FILE).exists()
+
+
+# After the store was put back
+
+
+async def restore(brokers: Brokers, backup: Sequence[Entry]) -> None:
+    """Into another file, which the brokers take for the one they had."""
+    for each in brokers.folder.glob("metadata.sqlite*"):
+        each.unlink()
+    store = await SqliteStore.open(str(brokers.folder / "metadata.sqlite"))
+    await Restoring(store, b"run", 0, replace=False).run(restored(backup))
+    await store.close()
+
+
+async def backup_of(brokers: Brokers) -> Sequence[Entry]:
+    return kept((await brokers.any.store.list("/"))[0])
+
+
+async def test_what_was_moved_since_the_backup_is_set_aside_and_not_deleted(
+    brokers: Brokers,
+) -> None:
+    await brokers.start(1, 2)
+    await brokers.create(1)
+    await brokers.append(3)
+    backup = await backup_of(brokers)
+    await brokers.move(2)
+    await brokers.until(lambda: brokers.has_moved((2,)))
+    for node_id in (1, 2):
+        await brokers.stop(node_id)
+    await restore(brokers, backup)
+    await brokers.start(1, 2)
+    await brokers.until(lambda: brokers.record.leader == 1)
+    assert brokers.record.replicas == (1,)
+    (aside,) = (brokers.folder / "2").glob("news-0.*-stray")
+    assert list(aside.glob("*.log"))
+
+
+async def test_a_replica_that_has_more_than_the_leader_of_the_backup_leads(
+    brokers: Brokers,
+) -> None:
+    await brokers.start(1, 2)
+    await brokers.create(1, 2)
+    await brokers.append(1)
+    await brokers.until(lambda: brokers.has_moved((1, 2)))
+    backup = await backup_of(brokers)
+    await brokers.stop(1)
+    await brokers.until(lambda: brokers.record.isr == (2,))
+    end = await brokers.append(3)
+    await brokers.stop(2)
+    await restore(brokers, backup)
+    await brokers.start(1)
+    assert (brokers.record.leader, brokers.record.isr) == (-1, ()), "it waits for the other"
+    await brokers.start(2)
+    await brokers.until(lambda: set(brokers.record.isr) == {1, 2})
+    assert brokers.record.leader == 2
+    await brokers.until(
+        lambda: all(
+            node.log_dir.logs["news", 0].end_offset == end for node in brokers.nodes.values()
+        )
+    )
+
+
+async def test_a_store_put_back_by_other_means_is_told_so_and_nothing_is_written(
+    brokers: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A copy of its file, from before the leader's last term."""
+    await brokers.start(1)
+    await brokers.create(1)
+    await brokers.append(1)
+    await brokers.stop(1)
+    shutil.copy(brokers.folder / "metadata.sqlite", brokers.folder / "copy.sqlite")
+    await brokers.start(1)
+    record = msgspec.structs.replace(brokers.record, leader_epoch=brokers.record.leader_epoch + 1)
+    put = partition_key(TOPIC_ID, 0), encode(record)
+    await brokers.any.keeper.change(lambda image: Commit(None, puts=[put]))
+    await brokers.append(1)
+    await brokers.stop(1)
+    for each in brokers.folder.glob("metadata.sqlite*"):
+        each.unlink()
+    (brokers.folder / "copy.sqlite").rename(brokers.folder / "metadata.sqlite")
+    await brokers.start(1)
+    with pytest.raises(Refused) as refused:
+        brokers.any.broker.leader("news", 0)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert "the store is older than the data" in caplog.text

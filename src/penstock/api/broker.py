@@ -164,8 +164,7 @@ class Broker:
                 f"broker {partition.leader} leads {topic.name}-{index}",
             )
         self._refuse_old_term(topic, index, partition)
-        log = self._open_log(topic, index)
-        self._refuse_older_metadata(topic, index, partition, log)
+        log = self._open_log(topic, index, partition.leader_epoch)
         leader = Leader(self.node_id, topic.name, index, partition, log, self.monotonic_ms())
         self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
         if log.synced_end < log.end_offset:  # it was recovered just now: it counts once synced
@@ -182,32 +181,16 @@ class Broker:
                 f"broker {self.node_id} has just been started, and waits for its term to begin",
             )
 
-    def _refuse_older_metadata(
-        self, topic: Topic, index: int, record: PartitionRecord, log: PartitionLog
-    ) -> None:
-        """A leader of an epoch that is over would write records that nobody can tell from those of
-        its successors. It happens to a store that was put back by other means than ours."""
-        if log.latest_epoch > record.leader_epoch:
-            name = f"{topic.name}-{index}"
-            if name not in self._unreadable:
-                self._unreadable.add(name)
-                lines.error(
-                    "%s has records of leader epoch %d, and the metadata store says that it is %d: "
-                    "the store is older than the data; put it back with `penstock backup restore`",
-                    *(name, log.latest_epoch, record.leader_epoch),
-                )
-            raise Refused(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"the metadata of {name} is older than its records"
-            )
-
-    def _open_log(self, topic: Topic, index: int) -> PartitionLog:
-        """One log that cannot be read takes nothing else down with it."""
+    def _open_log(self, topic: Topic, index: int, epoch: int | None = None) -> PartitionLog:
+        """One log that cannot be read takes nothing else down with it. `epoch`: a leader's."""
         name = f"{topic.name}-{index}"
         try:
             log = self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
             self._check_opening(log)
             if not (log.open_a_little() or self.open_soon(log)):
                 raise NotOpen(name, partial(self.opening, log))
+            if epoch is not None:
+                _check_leads(log, epoch)
         except (OSError, Unusable) as problem:
             if name not in self._unreadable:
                 self._unreadable.add(name)
@@ -421,6 +404,17 @@ class Broker:
                 f"the disk of {self.config.data_dir} is full, but for a reserve and disk.free.min."
                 f"bytes={self.config.disk_free_min_bytes}; free some space or lower retention",
             )
+
+
+def _check_leads(log: PartitionLog, epoch: int) -> None:
+    """A leader of an epoch that is over would write what nobody can tell from its successors'
+    records. That happens with a store that was put back by other means than ours."""
+    if log.latest_epoch > epoch:
+        raise Unusable(
+            f"it has records of leader epoch {log.latest_epoch}, and the metadata store says that "
+            f"it is {epoch}: the store is older than the data; make a backup of it with `penstock "
+            "backup create`, and put that back with `penstock backup restore`"
+        )
 
 
 def _opened(log: PartitionLog) -> bool:

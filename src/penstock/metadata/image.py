@@ -51,6 +51,7 @@ from penstock.metadata.records import (
 )
 from penstock.metadata.store import Check, Entry, Event
 
+K = TypeVar("K")
 R = TypeVar("R", bound=Record)
 
 SHAPES_MAX = 4096
@@ -326,36 +327,24 @@ class Image:
 
     def _on_leaving(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         changed.brokers.add(int(rest))
-        if entry is None:
-            self._leaving.pop(int(rest), None)
-        else:
-            record = decode(LeavingRecord, entry.key, entry.value)
-            self._leaving[int(rest)] = Held(record, entry.revision)
+        _hold(self._leaving, LeavingRecord, int(rest), entry)
 
     def _on_member(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         changed.members.add(int(rest))
-        if entry is None:
-            self._members.pop(int(rest), None)
-        else:
-            record = decode(MemberRecord, entry.key, entry.value)
-            self._members[int(rest)] = Held(record, entry.revision)
+        _hold(self._members, MemberRecord, int(rest), entry)
 
     def _on_deleted(self, rest: str, entry: Entry | None, _changed: Changed) -> None:
-        if entry is None:
-            self._deleted.pop(bytes.fromhex(rest), None)
-        else:
-            record = decode(DeletedRecord, entry.key, entry.value)
-            self._deleted[bytes.fromhex(rest)] = Held(record, entry.revision)
+        _hold(self._deleted, DeletedRecord, bytes.fromhex(rest), entry)
 
     def _on_config(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         key = f"/configs/{rest}"
         if rest.startswith("brokers/"):
             changed.broker_configs = True
-            _hold(self._broker_configs, key, entry)
+            _hold(self._broker_configs, ConfigRecord, key, entry)
             self._forget_settings()
         elif rest.startswith("groups/"):
             changed.group_configs.add(group_of_config_key(key))
-            _hold(self._group_configs, key, entry)
+            _hold(self._group_configs, ConfigRecord, key, entry)
             self._group_settings.pop(key, None)
 
     def _forget_settings(self) -> None:
@@ -435,8 +424,8 @@ def _collision(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _hold(configs: dict[str, Held[ConfigRecord]], key: str, entry: Entry | None) -> None:
+def _hold(held: dict[K, Held[R]], kind: type[R], key: K, entry: Entry | None) -> None:
     if entry is None:
-        configs.pop(key, None)
+        held.pop(key, None)
     else:
-        configs[key] = Held(decode(ConfigRecord, key, entry.value), entry.revision)
+        held[key] = Held(decode(kind, entry.key, entry.value), entry.revision)

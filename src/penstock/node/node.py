@@ -22,13 +22,14 @@ from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.metadata.changes import Commit
 from penstock.metadata.cluster import Changed, Topic
-from penstock.metadata.cluster_changes import announce_leaving, note_mark, register_broker
+from penstock.metadata.cluster_changes import announce_leaving, register_broker
 from penstock.metadata.election import Place, leads_for_others
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import BrokerRecord
 from penstock.metadata.store import Session, SessionLost, Unavailable, Unknown
+from penstock.node.marking import Marking
 from penstock.node.rejoining import Rejoining
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
@@ -49,9 +50,6 @@ T = TypeVar("T")
 
 RETRY_MS = 500
 HAND_OVER_CHECK_MS = 20
-MARK_MS = 600_000
-"""So old may a copy of the data folder be, at most, that is not known for one."""
-MARK_WAIT_MS = 2000
 REGISTRATIONS_KEPT = 10
 LEASES_WAITED_FOR = 2
 TAKEN_CHECK_MS = 100
@@ -103,6 +101,7 @@ class Node:
             await self.upkeep.keep_room()
         self._listen()
         await self._wait_until_free()
+        self._marking = Marking(self.log_dir, self.keeper, disk)
         await Rejoining(self.image, self.log_dir, self._lost).run(self._change_at_start)
         await self._register()
         await self._begin_controlling()
@@ -114,7 +113,7 @@ class Node:
         self._watches = [
             asyncio.create_task(self._stay_registered()),
             asyncio.create_task(self._watch_keeper()),
-            asyncio.create_task(self._keep_mark()),
+            asyncio.create_task(self._marking.run()),
         ]
 
     async def _stay_registered(self) -> None:
@@ -131,28 +130,6 @@ class Node:
                 except (SessionLost, Unavailable, Unknown) as problem:
                     log.error("the metadata store did not take the registration: %s", problem)
                     await asyncio.sleep(RETRY_MS / 1000)
-
-    async def _keep_mark(self) -> None:
-        while True:
-            await asyncio.sleep(MARK_MS / 1000)
-            try:
-                await self._raise_mark()
-            except (OSError, Refused) as problem:
-                log.warning("the data folder's mark is raised another time: %s", problem)
-
-    async def _raise_mark(self) -> None:
-        """In the folder first: one that is ahead of the store is no older copy."""
-        node_id, mark = self.config.node_id, self.log_dir.mark + 1
-        await self.world.disk.offload(partial(self.log_dir.write_mark, mark))
-        await self.keeper.change(lambda image: note_mark(image, node_id, self._owner, mark))
-
-    async def _raise_mark_at_stop(self) -> None:
-        """Copies of the folder that were made while the broker ran are older from here on."""
-        try:
-            async with asyncio.timeout(MARK_WAIT_MS / 1000):
-                await self._raise_mark()
-        except Exception as problem:  # it is no reason not to stop cleanly
-            log.info("the data folder's mark is not raised at this stop: %s", problem)
 
     async def _watch_keeper(self) -> None:
         self._fail(f"the metadata store cannot be followed: {await self.keeper.wait_failed()}")
@@ -473,7 +450,7 @@ class Node:
             self.reserve.give_up_if_needed()
             await self.syncer.drain()
             await self.world.disk.sync_all(*await self._written_down())
-            await self._raise_mark_at_stop()
+            await self._marking.stop()
             self.log_dir.finish(member.epoch if member else -1)
         except Exception as problem:
             self.log_dir.abandon()

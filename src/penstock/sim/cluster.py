@@ -7,11 +7,11 @@ storage, clock and address.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from penstock.config import BrokerConfig
 from penstock.errors import Refused, Unusable
-from penstock.metadata.store import Store, Unavailable, Unknown
+from penstock.metadata.store import Put, Store, Unavailable, Unknown
 from penstock.node import settings
 from penstock.node.node import Node
 from penstock.sim.disk import SimDisk
@@ -210,6 +210,13 @@ class Cluster:
     @property
     def addresses(self) -> list[tuple[str, int]]:
         return [(machine.host, PORT) for machine in self.machines]
+
+    def replace_store(self, puts: Sequence[Put]) -> None:
+        """By another one that holds this and nothing else; no broker runs."""
+        self.store.close()
+        name = f"store {len(self.loops)}"
+        self.store = StoreServer(self.loop(name), self.scheduler.chance(name))
+        self.store.state.commit([], puts, [], None)
 
     def heal(self) -> None:
         """Whatever was done to it is over, and every broker is to run."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from penstock.metadata.backup import kept, restored
 from penstock.sim.cluster import Cluster, Machine
 
 Faults = Callable[[Cluster, Random], Awaitable[None]]
@@ -132,6 +133,21 @@ async def store_faults(cluster: Cluster, random: Random) -> None:
             await _end(random.choice(cluster.machines), random, power=False)
 
 
+async def restores(cluster: Cluster, random: Random) -> None:
+    """The store is lost, and put back from a backup: brokers have led, come and gone since."""
+    for _ in range(random.randint(1, 2)):
+        await asyncio.sleep(random.uniform(0.05, 2))
+        backup = kept(cluster.store.state.list("/")[0])
+        await random.choice([kills, stops, power_losses])(cluster, random)
+        for machine in cluster.machines:
+            if random.random() < 0.5:
+                machine.cut_power()
+            else:
+                machine.kill()
+            machine.start_later()
+        cluster.replace_store(restored(backup))
+
+
 async def full_disks(cluster: Cluster, random: Random) -> None:
     for _ in range(random.randint(*ROUNDS)):
         await asyncio.sleep(random.uniform(0.05, 3))
@@ -220,6 +236,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "torn": Scenario(torn_writes),
     "pause": Scenario(pauses),
     "store": Scenario(store_faults, may_exit=_store_is_away),
+    "restore": Scenario(restores),
     "full": Scenario(full_disks, ROOM, _disk_is_full),
     "sync": Scenario(failing_syncs, may_exit=_sync_failed),
     "device": Scenario(failing_devices, may_exit=_sync_failed),

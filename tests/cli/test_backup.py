@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import stat
+import uuid
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 from tests.broker_process import BrokerProcess
 from tests.cli.conftest import Penstock
+from tests.metadata import etcd_backend, zookeeper_backend
 
 from penstock.metadata.backup_file import decode_backup
 
@@ -61,6 +63,21 @@ def test_a_restored_store_is_what_was_kept(offline: Penstock, kept: Path, tmp_pa
     after = json.loads(done(made))
     for name in ("cluster_id", "topics", "partitions", "brokers", "records"):
         assert after[name] == before[name]
+
+
+def test_a_cluster_moves_from_one_kind_of_store_to_another(
+    offline: Penstock, kept: Path, tmp_path: Path
+) -> None:
+    etcd = etcd_backend.url_of(etcd_backend.shared_server())
+    zookeeper = zookeeper_backend.shared_server().url(f"/{uuid.uuid4().hex}")
+    before = json.loads(done(offline("backup", "show", str(kept), "--json")))
+    for url in (etcd, zookeeper, store(tmp_path)):
+        done(offline("backup", "restore", str(kept), "--store", url))
+        refused(offline("backup", "restore", str(kept), "--store", url), "already")
+        made = offline("backup", "create", str(kept), "--store", url, "--json")
+        after = json.loads(done(made))
+        for name in ("cluster_id", "topics", "partitions", "brokers", "records"):
+            assert after[name] == before[name]
 
 
 def test_a_store_that_is_not_empty_is_overwritten_only_when_told_twice(

@@ -191,6 +191,19 @@ async def test_a_log_that_retention_opened_and_others_write_to_stays_open(
     assert file.unsynced
 
 
+async def test_followers_are_told_of_what_retention_has_dropped(house: House) -> None:
+    house.desk.create("news", retention_ms="1", segment_bytes="1024")
+    for _ in range(5):
+        house.desk.append("news", count=50)
+    woken: list[int] = []
+    leader = house.broker.leader("news", 0)
+    leader.grown.watch(lambda: woken.append(leader.log.start_offset))
+    house.clock.time_ms += 1 << 40
+    await upkeep_of(house)._drop_expired()
+    assert woken
+    assert woken[0] > 0
+
+
 async def test_a_failed_sync_of_retention_is_as_fatal_as_any_other(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,6 +184,8 @@ class Upkeep:
             steps = partition.expire(now_ms, replica.high_watermark)
             dropped = await self._broker.in_steps(steps)
             self._remove_later(dropped, partition.config.file_delete_delay_ms, self._disk.remove)
+            if dropped:
+                replica.grown.fire()  # followers are to do the same
         after_ms = self._broker.config.producer_id_expiration_ms
         for _ in partition.producers.expire(now_ms, after_ms):
             await asyncio.sleep(0)

@@ -70,7 +70,6 @@ class Deletion:
             if not 0 <= offset <= leader.high_watermark:
                 raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is past the high watermark")
             self._broker.advance_start(leader, offset)
-            self._broker.appended(leader)  # at the end of the pass its followers are woken
             self._waiting.append((leader, offset, result))
         except Refused as refused:
             result.error_code = refused.code

@@ -85,6 +85,7 @@ async def test_where_there_is_no_other_replica_an_older_copy_is_better_than_noth
     (brokers.folder / "copy").rename(brokers.folder / "1")
     await brokers.start(1)
     assert (brokers.record.leader, brokers.record.isr) == (1, (1,))
+    await brokers.until(lambda: brokers.record.leader_epoch == 1)  # offsets are used again
 
 
 async def test_a_mark_is_raised_in_folder_and_store_while_the_broker_runs(brokers: Brokers) -> None:

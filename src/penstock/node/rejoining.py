@@ -47,6 +47,7 @@ class Rejoining:
             log.warning("broker %d comes with another data folder than before", node_id)
         if is_older:
             log.error("the data folder of broker %d is a copy that was made earlier", node_id)
+            self._log_dir.was_clean = False  # offsets are used again, so in a new term
         await self._claim(change)
 
         def has_lost(topic: Topic, index: int) -> bool:

@@ -15,6 +15,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
 from penstock.metadata.changes import Commit
 from penstock.metadata.image import Image
+from penstock.metadata.store import OPERATIONS_MAX
 from penstock.wire.codec import Message
 from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from penstock.wire.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
@@ -173,7 +174,7 @@ def test_topics_that_come_or_go_while_the_answer_is_made_break_nothing(
 
 def test_many_changes_are_several_commits_each_with_a_mark_of_its_own(desk: Desk) -> None:
     """Or a commit whose outcome is unknown could be taken for the one before."""
-    names = [f"topic-{number}" for number in range(2 * COMMIT_ITEMS_MAX + 1)]
+    names = [f"topic-{number}" for number in range(COMMIT_ITEMS_MAX + 1)]  # of two keys each
     for name in names:
         desk.create(name)
     desk.commits.clear()
@@ -182,6 +183,7 @@ def test_many_changes_are_several_commits_each_with_a_mark_of_its_own(desk: Desk
     assert not any(each.error_code for each in answer.responses)
     assert not desk.image.topics
     assert len({commit.puts[0] for commit in desk.commits}) == len(desk.commits) == 3
+    assert all(len(each.puts) + len(each.deletes) <= OPERATIONS_MAX for each in desk.commits)
 
 
 def test_changes_that_are_all_refused_let_others_have_their_turn_too(desk: Desk) -> None:

@@ -91,7 +91,7 @@ def create(file: Path, where: Where, as_json: bool) -> None:
         cluster_id=image.cluster_id,
         revision=revision,
         records=len(entries),
-        config=Path(where.config_path).read_text() if where.config_path else None,
+        config=Path(where.config_path).read_bytes().decode() if where.config_path else None,
     )
     write_secret(file, encode_backup(head, entries))
     _tell(file, Backup(head, entries), as_json, "written")

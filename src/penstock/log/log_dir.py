@@ -42,7 +42,7 @@ class LogDir:
         self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
         try:
             self.meta = self._check_meta(cluster_id, node_id, directory_id)
-            self.mark = self._read_mark()
+            self.mark = self._read_folder_mark()
             self._noted = Noted(disk, path)
             self.problems = self._noted.problems
             """What was found wrong here, and can be lived with."""
@@ -92,7 +92,7 @@ class LogDir:
             )
         return meta
 
-    def _read_mark(self) -> int:
+    def _read_folder_mark(self) -> int:
         """0 for a folder that never had one."""
         path = f"{self.path}/{layout.MARK_FILE}"
         if not self.disk.exists(path):

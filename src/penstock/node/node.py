@@ -188,8 +188,8 @@ class Node:
 
     def _set_aside_strays(self) -> None:
         """None is deleted but of topics that were, for all the store says: it may have lost others.
-        An SQLite file without its log, or with a part of it, is a store as it was some time ago, and
-        says nothing of that."""
+        An SQLite file without its log, or with a part of it, is a store as it was some time ago,
+        and says nothing of that."""
         strays = self.log_dir.set_aside_unclaimed()
         for folder in strays:
             log.error("%s: the metadata store knows no such partition, so it was set aside", folder)

@@ -203,10 +203,12 @@ def test_what_is_damaged_while_its_leader_runs_is_read_from_another_and_copied_a
     cluster = own_cluster().start(3)
     cluster.create(topic, segment_bytes="4096")
     sending = traffic(cluster, topic)
-    sending.go_on(300)
     leader = cluster.leader(topic)
+    folder = leader.data_dir / f"{topic}-0"
+    while len([*folder.glob("*.log")]) < 3:
+        sending.go_on()
     cluster.wait_in_sync(topic, 3)
-    oldest = min((leader.data_dir / f"{topic}-0").glob("*.log"))
+    oldest = min(folder.glob("*.log"))
     with oldest.open("r+b") as file:
         file.seek(LENGTH_AT)
         file.write(b"\xff" * 4)

@@ -8,7 +8,7 @@ WORKERS ?= 2
 DURATION ?= 60
 SEEDS ?= 50
 
-.PHONY: help setup run demo test lint format compat bench fuzz sim generate clean
+.PHONY: help setup run demo test lint format compat bench fuzz sim chaos generate clean
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ fuzz: setup ## fuzz every decoder for DURATION seconds each
 
 sim: setup ## the broker in simulated worlds, SEEDS of them for each scenario
 	$(BIN)/python -m penstock.sim --seeds $(SEEDS)
+
+chaos: setup ## broker processes on every store that meet with faults by chance, for DURATION seconds each
+	SECONDS=$(DURATION) $(BIN)/pytest -q -s tests/chaos
 
 clean: ## remove what was built
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

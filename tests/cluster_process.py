@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,14 @@ from penstock.wire.messages.k03_metadata import (
     MetadataResponse,
     MetadataResponsePartition,
 )
+from penstock.wire.messages.k10_find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from tests.broker_process import BrokerProcess
 from tests.cluster_roads import Roads
+from tests.cluster_stores import Way
+from tests.group_process import WAIT_S
 from tests.group_stage import QUICK_BROKER, administer, wait_until
 from tests.raw_client import RawClient
 
@@ -41,6 +49,8 @@ class Member(BrokerProcess):
         self.node_id = node_id
         self.store = store
         self.is_paused = self.is_cut_off = False
+        self.way: Way | None = None
+        """To the store, if it can be cut."""
 
     def start(self) -> Member:
         own = ("--node-id", str(self.node_id), "--store", self.store)
@@ -87,18 +97,28 @@ class Member(BrokerProcess):
 
 
 class Cluster:
-    def __init__(self, folder: Path, store: str = "", options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: str = "",
+        options: Sequence[str] = (),
+        build_way: Callable[[], Way] | None = None,
+    ) -> None:
         self.folder = folder
         self.store = store or f"sqlite:{folder / 'metadata.db'}"
         self.options = (*QUICK_CLUSTER, *options)
+        self._build_way = build_way
         self.roads = Roads()
         self.members: dict[int, Member] = {}
         self._ports: dict[int, int] = {}
 
-    def add(self, *options: str, store: str = "") -> Member:
+    def add(self, *options: str) -> Member:
         """One more, which is not started yet."""
-        node_id = len(self.members) + 1
-        member = Member(node_id, self.folder, store or self.store, *self.options, *options)
+        node_id = len(self._ports) + 1
+        way = self._build_way() if self._build_way else None
+        store = way.url if way else self.store
+        member = Member(node_id, self.folder, store, *self.options, *options)
+        member.way = way
         self.members[node_id] = member
         self._ports[node_id] = self.roads.build(node_id, lambda: member.port)
         member.options += ("--advertise", f"127.0.0.1:{self._ports[node_id]}")
@@ -127,15 +147,24 @@ class Cluster:
     def others(self, member: Member) -> list[Member]:
         return [each for each in self.members.values() if each is not member]
 
+    @property
+    def well(self) -> Member:
+        """One of those that are."""
+        return next(each for each in self.members.values() if each.is_well)
+
     def isolate(self, member: Member, *, jam: bool = False) -> None:
         others = [each.node_id for each in self.others(member)]
         self.roads.isolate(member.node_id, others, jam=jam)
+        if member.way is not None:
+            member.way.cut()
         member.is_cut_off = True
 
     def repair(self) -> None:
         """All roads are open again."""
         self.roads.repair()
         for member in self.members.values():
+            if member.is_cut_off and member.way is not None:
+                member.way.repair()
             member.is_cut_off = False
 
     def mend(self) -> None:
@@ -152,8 +181,33 @@ class Cluster:
         for member in self.members.values():
             if member.is_up and member.is_paused:
                 member.wake()
-            member.kill()
+            self._forget(member)
         self.roads.end()
+
+    def remove(self, member: Member) -> None:
+        """One that holds nothing any more, and will not come back."""
+        assert member.stop() == 0
+        self.call("broker", "remove", str(member.node_id), "--yes")
+        del self.members[member.node_id]
+        self._forget(member)
+
+    @staticmethod
+    def _forget(member: Member) -> None:
+        member.kill()
+        if member.way is not None:
+            member.way.end()
+
+    def call(self, *arguments: str) -> str:
+        """What the command line says to an operator."""
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", *arguments, "--bootstrap", self.address],
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def check_lines(self) -> None:
         """No broker has met with what it was not made for."""
@@ -180,9 +234,8 @@ class Cluster:
         return found[0] if found else None
 
     def partitions(self, topic: str) -> list[MetadataResponsePartition]:
-        well = [each for each in self.members.values() if each.is_well]
         try:
-            with well[0].connect() as client:
+            with self.well.connect() as client:
                 request = MetadataRequest([MetadataRequestTopic(name=topic)], False)
                 answer: MetadataResponse = client.ask(request)
         except OSError:  # it is about to stop, or does not listen yet
@@ -199,6 +252,31 @@ class Cluster:
 
         leader: Member = wait_until(found, f"a leader of {topic}-{index}")
         return leader
+
+    def coordinator(self, group: str) -> Member:
+        """Waits for one that is up."""
+
+        def found() -> Member | None:
+            with self.well.connect() as client:
+                request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
+                answer: FindCoordinatorResponse = client.ask(request)
+            member = self.members.get(answer.coordinators[0].node_id)
+            return member if member is not None and member.is_up else None
+
+        member: Member = self.wait(found, f"a coordinator of {group}")
+        return member
+
+    def controller(self) -> Member:
+        """As one that is well knows it; waits for one that is up."""
+
+        def found() -> Member | None:
+            with self.well.connect() as client:
+                answer: MetadataResponse = client.ask(MetadataRequest([]))
+            member = self.members.get(answer.controller_id)
+            return member if member is not None and member.is_up else None
+
+        member: Member = self.wait(found, "a controller")
+        return member
 
     def in_sync(self, topic: str, index: int = 0) -> set[int]:
         partition = self.partition(topic, index)

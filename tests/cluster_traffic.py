@@ -23,6 +23,11 @@ class Ack:
     partition: int
     offset: int
 
+    @property
+    def turn(self) -> int:
+        """Which of all messages it was that were sent."""
+        return self.number * KEYS + self.key
+
 
 @dataclass(frozen=True)
 class Read:
@@ -30,6 +35,14 @@ class Read:
     number: int
     partition: int
     offset: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time, and how many messages had been sent by then."""
+
+    at: float
+    sent: int
 
 
 class Traffic(threading.Thread):
@@ -43,6 +56,7 @@ class Traffic(threading.Thread):
         self.sent = 0
         self._pause_s = 1 / per_second
         self._enough = threading.Event()
+        self._one_at_a_time = threading.Lock()
         self._producer = confluent_kafka.Producer(
             {
                 "bootstrap.servers": address,
@@ -61,14 +75,28 @@ class Traffic(threading.Thread):
 
     def run(self) -> None:
         while not self._enough.wait(self._pause_s):
-            key, number = self.sent % KEYS, self.sent // KEYS
-            self._producer.produce(
-                self.topic, f"{number}", key=f"{key}", on_delivery=self._delivered
-            )
-            self.sent += 1
+            with self._one_at_a_time:
+                self._send()
             self._producer.poll(0)
         while len(self._producer) and self._producer.flush(0.1):
             pass
+
+    def _send(self) -> None:
+        key, number = self.sent % KEYS, self.sent // KEYS
+        self._producer.produce(self.topic, f"{number}", key=f"{key}", on_delivery=self._delivered)
+        self.sent += 1
+
+    def pile_up(self, count: int = 200) -> Moment:
+        """Sends so many at once: they are under way at the moment that is returned."""
+        with self._one_at_a_time:
+            for _ in range(count):
+                self._send()
+            return Moment(time.monotonic(), self.sent)
+
+    def check_under_way(self, moment: Moment) -> None:
+        """What was sent before the moment was acked after it; to be asked once all is acked."""
+        late = [ack for ack in self.acked if ack.turn < moment.sent and ack.at > moment.at]
+        assert late, f"nothing was under way at {moment}"
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:
@@ -93,7 +121,7 @@ class Traffic(threading.Thread):
             time.sleep(0.01)
             news = self.acked[seen:]
             seen += len(news)
-            more += sum(ack.number * KEYS + ack.key >= first for ack in news)
+            more += sum(ack.turn >= first for ack in news)
 
     def finish(self) -> list[Ack]:
         """All that was sent is acked, or has failed."""

@@ -1,4 +1,4 @@
-"""Fixtures for everyone: a real broker, and names that nobody else uses."""
+"""Fixtures for everyone: a real broker, clusters with traffic, and names that nobody else uses."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.broker_process import BrokerProcess
+from tests.cluster_process import Cluster
+from tests.cluster_traffic import Traffic
 
 settings.register_profile(
     "penstock",
@@ -64,3 +67,33 @@ def own_broker(tmp_path: Path) -> Iterator[Callable[..., BrokerProcess]]:
 def topic() -> str:
     """A name for a topic of the test's own."""
     return f"topic-{next(_numbers)}"
+
+
+@pytest.fixture
+def own_cluster(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
+    """Makes clusters without brokers, in which a test may lose them, and on a store of its own."""
+    made: list[Cluster] = []
+
+    def make(**more: Any) -> Cluster:
+        folder = tmp_path / f"cluster-{len(made)}"
+        folder.mkdir()
+        made.append(Cluster(folder, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
+@pytest.fixture
+def traffic() -> Iterator[Callable[..., Traffic]]:
+    """Sends to a cluster's topic until the test is over, or told to finish."""
+    made: list[Traffic] = []
+
+    def make(cluster: Cluster, topic: str, **options: Any) -> Traffic:
+        made.append(Traffic(cluster.address, topic, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.abandon()

@@ -166,6 +166,51 @@ def check_at_least_once(
     assert not surprising, f"processed again after a commit: {_told(processed, surprising)}"
 
 
+def check_all_processed(run: Run, sent: dict[MessageId, str]) -> None:
+    """At least once; the first time in the order of a partition; and never again where a commit
+    has made it unnecessary."""
+    processed = run.processed()
+    missing = sent.keys() - processed.keys()
+    assert not missing, f"never processed: {sorted(missing)[:10]}, {len(missing)} in all"
+    _check_values(processed, sent)
+    last: dict[Place, tuple[float, int]] = {}
+    for place, offset in sorted(processed):
+        first = processed[place, offset][0].at
+        assert last.get(place, (-inf, -1))[0] < first, f"{place}: {offset} before {last[place]}"
+        last[place] = first, offset
+    committed = _first_committed(run)
+    for worker, entries in run.journals.items():
+        _check_resumed(worker, entries, committed)
+
+
+def _first_committed(run: Run) -> dict[MessageId, float]:
+    found: dict[MessageId, float] = {}
+    for entries in run.journals.values():
+        for entry in entries:
+            if entry.what == "committed":
+                for each in _messages(entry):
+                    found[each] = min(entry.at, found.get(each, inf))
+    return found
+
+
+def _check_resumed(worker: str, entries: list[Entry], committed: dict[MessageId, float]) -> None:
+    """It does not go back behind what it has committed itself, nor behind what was committed before
+    it was given the partition."""
+    since: dict[Place, float] = {}
+    own: set[MessageId] = set()
+    for entry in entries:
+        if entry.what == "assigned":
+            since.update(dict.fromkeys(entry.places, entry.at))
+        elif entry.what == "committed":
+            own |= _messages(entry)
+        elif entry.what == "processed":
+            topic, partition = entry.facts["place"]
+            place, offset = (topic, partition), entry.facts["offset"]
+            is_old = committed.get((place, offset), inf) < since[place]
+            assert not is_old, f"{worker} was given {place} and began at {offset}, before a commit"
+            assert (place, offset) not in own, f"{worker} went back to {offset} of {place}"
+
+
 def check_at_most_once(run: Run, sent: dict[MessageId, str]) -> None:
     """Nothing was processed twice; and missing is only what a killed worker was about to do."""
     processed = run.processed()

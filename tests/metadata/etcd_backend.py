@@ -18,7 +18,7 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -153,14 +153,22 @@ async def open_store(url: str, **settings: Any) -> EtcdStore:
     return await EtcdStore.open(url, chance=RealChance(), **settings)
 
 
+class Server(Protocol):
+    """Of whatever store."""
+
+    @property
+    def address(self) -> str: ...
+
+
 class Proxy:
     """Stands between a store and a server, and fails as networks do."""
 
-    def __init__(self, server: EtcdProcess) -> None:
+    def __init__(self, server: Server) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         self._target = server.address
         self._listening: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._answers = asyncio.Event()
         self._answers.set()
 
@@ -185,11 +193,17 @@ class Proxy:
     def speak(self) -> None:
         self._answers.set()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)  # at once, so that a cut ends it in any case
+        task = asyncio.create_task(self._carry(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         host, port = self._target.split(":")
         with contextlib.suppress(OSError):
             behind, to_server = await asyncio.open_connection(host, int(port))
-            self._writers |= {writer, to_server}
+            self._writers.add(to_server)
             await asyncio.gather(
                 self._pass_on(reader, to_server, None), self._pass_on(behind, writer, self._answers)
             )

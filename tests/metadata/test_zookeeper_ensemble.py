@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.metadata.zookeeper_backend import ZookeeperServer, free_port, require_server
+from tests.metadata.zookeeper_backend import ensemble as three_servers
 
 from penstock.errors import Unusable
 from penstock.metadata.store import Conflict, Events, Session, Unavailable, Unknown
@@ -23,15 +24,7 @@ Open = Callable[[], Awaitable[ZookeeperStore]]
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble]:
-    require_server()
-    ports = [(free_port(), free_port()) for _ in range(3)]
-    peers = [f"server.{i}=127.0.0.1:{a}:{b}" for i, (a, b) in enumerate(ports, 1)]
-    settings = ["initLimit=20", "syncLimit=4", *peers]
-    folder = tmp_path_factory.mktemp("ensemble")
-    made = [
-        ZookeeperServer(folder / str(number), settings=settings, number=number)
-        for number in (1, 2, 3)
-    ]
+    made = three_servers(tmp_path_factory.mktemp("ensemble"))
     try:
         yield made
     finally:

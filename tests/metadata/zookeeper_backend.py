@@ -84,8 +84,12 @@ class ZookeeperServer:
         ]
         (folder / "zoo.cfg").write_text("\n".join(lines) + "\n")
 
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
     def url(self, chroot: str) -> str:
-        return f"zookeeper://127.0.0.1:{self.port}{chroot}"
+        return f"zookeeper://{self.address}{chroot}"
 
     def start(self) -> None:
         with (self.folder / "server.log").open("ab") as output:
@@ -131,6 +135,18 @@ class ZookeeperServer:
     def _signal(self, number: int) -> None:
         assert self.process is not None
         self.process.send_signal(number)
+
+
+def ensemble(folder: Path) -> list[ZookeeperServer]:
+    """Three that know of each other; they are not started yet."""
+    require_server()
+    ports = [(free_port(), free_port()) for _ in range(3)]
+    peers = [f"server.{i}=127.0.0.1:{a}:{b}" for i, (a, b) in enumerate(ports, 1)]
+    settings = ["initLimit=20", "syncLimit=4", *peers]
+    return [
+        ZookeeperServer(folder / str(number), settings=settings, number=number)
+        for number in (1, 2, 3)
+    ]
 
 
 def _runs(thread: Path) -> bool:

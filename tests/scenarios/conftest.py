@@ -1,15 +1,13 @@
-"""Brokers for groups whose consumers die, a stage for a group, clusters, and traffic for them."""
+"""Brokers for groups whose consumers die, a stage for a group, and a cluster that tests share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
 from tests.cluster_process import Cluster
-from tests.cluster_traffic import Traffic
 from tests.group_stage import QUICK_BROKER, Stage
 
 
@@ -49,33 +47,3 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
     """Three brokers on one SQLite file. Tests may harm them: afterwards they are mended."""
     yield shared_cluster
     shared_cluster.mend()
-
-
-@pytest.fixture
-def own_cluster(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
-    """Makes clusters without brokers, in which a test may lose them, and on a store of its own."""
-    made: list[Cluster] = []
-
-    def make(**more: Any) -> Cluster:
-        folder = tmp_path / f"cluster-{len(made)}"
-        folder.mkdir()
-        made.append(Cluster(folder, **more))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.end()
-
-
-@pytest.fixture
-def traffic() -> Iterator[Callable[..., Traffic]]:
-    """Sends to a cluster's topic until the test is over, or told to finish."""
-    made: list[Traffic] = []
-
-    def make(cluster: Cluster, topic: str, **options: Any) -> Traffic:
-        made.append(Traffic(cluster.address, topic, **options))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.abandon()

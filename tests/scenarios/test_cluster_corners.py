@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cluster_faults import check
 from tests.cluster_process import Cluster, Member
 from tests.cluster_traffic import Traffic
 from tests.raw_client import RawClient, a_batch
-from tests.scenarios.test_cluster_faults import check
 
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k02_list_offsets import (

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import confluent_kafka
+from tests.cluster_faults import check, kill
 from tests.cluster_process import QUICK_CLUSTER as QUICK
 from tests.cluster_process import Cluster, Member
 from tests.cluster_traffic import Traffic, read_all
 from tests.group_stage import administer
 from tests.raw_client import a_batch
-from tests.scenarios.test_cluster_faults import check, kill
 
 MakeCluster = Callable[..., Cluster]
 MakeTraffic = Callable[..., Traffic]

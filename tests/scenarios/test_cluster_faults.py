@@ -1,81 +1,19 @@
-"""Three brokers under an idempotent producer; one of them is killed, paused, cut off, stopped.
-
-SECONDS=300 goes on harming them, in an order by chance, for so long.
-"""
+"""Three brokers under an idempotent producer; one of them is killed, paused, cut off, stopped."""
 
 from __future__ import annotations
 
-import os
-import random
-import sys
-import time
 from collections.abc import Callable
 
 import pytest
-from tests.cluster_process import LEASE_MS, Cluster, Member
+from tests.cluster_faults import FAULTS, PARTITIONS, Fault, check, kill, stop
+from tests.cluster_process import Cluster, Member
 from tests.cluster_traffic import Traffic, check_exactly_once, read_all
 from tests.raw_client import PRODUCE_VERSION, RawClient, a_batch, frame_of, produce_of
 
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k00_produce import ProduceResponse
 
-PARTITIONS = 3
-SECONDS = int(os.environ.get("SECONDS", "0"))
 MakeTraffic = Callable[..., Traffic]
-
-
-def check(cluster: Cluster, sending: Traffic, partitions: int = PARTITIONS) -> None:
-    """All that was sent was acked, and is there exactly once."""
-    acked = sending.finish()
-    assert sending.failed == []
-    found = read_all(cluster.address, sending.topic, range(partitions))
-    check_exactly_once(acked, found)
-    assert len(acked) == sending.sent
-    assert len([each for each in found if each.key >= 0]) == len(acked)
-
-
-def kill(cluster: Cluster, member: Member, sending: Traffic) -> None:
-    member.kill()
-    sending.go_on()
-    member.start()
-
-
-def pause(cluster: Cluster, member: Member, sending: Traffic) -> None:
-    """For longer than its lease: others lead without it."""
-    member.pause()
-    sending.go_on()
-    time.sleep(LEASE_MS / 1000)
-    member.wake()
-
-
-def stop(cluster: Cluster, member: Member, sending: Traffic) -> None:
-    assert member.stop() == 0
-    sending.go_on()
-    member.start()
-
-
-def restart_at_once(cluster: Cluster, member: Member, sending: Traffic) -> None:
-    """Before anybody has noticed that it was gone."""
-    member.kill()
-    member.start()
-
-
-def cut_off(cluster: Cluster, member: Member, sending: Traffic) -> None:
-    """It keeps its lease: nobody else may lead what it leads."""
-    cluster.isolate(member)
-    time.sleep(1)
-    cluster.repair()
-
-
-def jam(cluster: Cluster, member: Member, sending: Traffic) -> None:
-    """As if all packets were lost."""
-    cluster.isolate(member, jam=True)
-    time.sleep(1)
-    cluster.repair()
-
-
-FAULTS = {each.__name__: each for each in (kill, pause, stop, restart_at_once, cut_off, jam)}
-Fault = Callable[[Cluster, Member, Traffic], None]
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
@@ -226,25 +164,3 @@ def test_a_broker_that_is_added_later_leads_and_follows_like_the_others(
     check(cluster, later, 6)
     check(cluster, sending, 1)
     cluster.check_lines()
-
-
-@pytest.mark.skipif(not SECONDS, reason="a long run, asked for with SECONDS=N")
-@pytest.mark.timeout(SECONDS + 240)
-def test_nothing_is_lost_or_doubled_by_any_faults_in_a_row(
-    cluster: Cluster, topic: str, traffic: MakeTraffic
-) -> None:
-    seed = random.randrange(1 << 30)
-    sys.stdout.write(f"seed {seed}\n")
-    chance = random.Random(seed)
-    cluster.create(topic, PARTITIONS)
-    sending = traffic(cluster, topic)
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        name = chance.choice(list(FAULTS))
-        member = cluster[chance.randrange(3) + 1]
-        sys.stdout.write(f"{time.monotonic():.3f} {name} of broker {member.node_id}\n")
-        FAULTS[name](cluster, member, sending)
-        sending.go_on(chance.choice([1, 60, 300]))
-        if chance.random() < 0.7:
-            cluster.wait_in_sync(topic, 3)
-    check(cluster, sending)

@@ -6,15 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster_process import Cluster, Member
+from tests.cluster_faults import SECONDS
+from tests.cluster_process import Cluster
 from tests.group_checks import check_at_least_once, check_owners
 from tests.group_stage import CLASSIC, Stage
-from tests.scenarios.test_cluster_faults import SECONDS
-
-from penstock.wire.messages.k10_find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
 
 PARTITIONS = 4
 PROTOCOLS = {
@@ -23,15 +18,6 @@ PROTOCOLS = {
 }
 if SECONDS:
     PROTOCOLS["range"] = {**CLASSIC, "partition.assignment.strategy": "range"}
-
-
-def coordinator(cluster: Cluster, group: str) -> Member | None:
-    """As a broker that is well knows it."""
-    well = next(each for each in cluster.members.values() if each.is_well)
-    with well.connect() as client:
-        request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
-        answer: FindCoordinatorResponse = client.ask(request)
-    return cluster.members.get(answer.coordinators[0].node_id)
 
 
 def work(stage: Stage, name: str) -> None:
@@ -60,8 +46,7 @@ def play(cluster: Cluster, stage: Stage, topic: str, options: dict[str, Any]) ->
     flow = stage.send({topic: PARTITIONS})
     stage.wait_until_shared(places)
     work(stage, "one")
-    found = coordinator(cluster, stage.group)
-    assert found is not None
+    found = cluster.coordinator(stage.group)
     found.kill()
     work(stage, "one")
     work(stage, "two")

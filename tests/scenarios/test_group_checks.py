@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.group_checks import (
     Run,
+    check_all_processed,
     check_at_least_once,
     check_at_most_once,
     check_nothing_was_lost_to_the_lively,
@@ -116,3 +117,33 @@ def test_at_most_once_allows_a_gap_where_a_worker_was_killed_and_only_there() ->
 def test_at_most_once_allows_nothing_twice() -> None:
     twice = run({"a": 4}, a=[did(1, 0), did(2, 1)], b=[did(5, 1), did(6, 2)])
     fails(check_at_most_once, twice, SENT, match="processed again")
+
+
+def test_who_is_given_a_partition_begins_where_it_was_committed() -> None:
+    first = [told(0, "assigned"), did(1, 0), commit(2, "committed", 0, 1), did(3, 1)]
+    check_all_processed(run(a=first, b=[told(4, "assigned"), did(5, 1), did(6, 2)]), SENT)
+    again = run(a=first, b=[told(4, "assigned"), did(5, 0), did(6, 1), did(7, 2)])
+    fails(check_all_processed, again, SENT, match="before a commit")
+
+
+def test_who_does_not_know_yet_that_another_one_has_taken_over_may_be_late() -> None:
+    late = [told(0, "assigned"), did(1, 0), did(6, 1)]
+    check_all_processed(
+        run(a=late, b=[told(2, "assigned"), did(3, 1), commit(4, "committed", 0, 2), did(5, 2)]),
+        SENT,
+    )
+
+
+def test_nobody_goes_back_behind_a_commit_of_its_own() -> None:
+    back = [told(0, "assigned"), did(1, 0), commit(2, "committed", 0, 1), did(3, 0), did(4, 1)]
+    fails(check_all_processed, run(a=[*back, did(5, 2)]), SENT, match="went back")
+
+
+def test_a_message_that_is_processed_before_an_earlier_one_is_seen() -> None:
+    mixed = run(a=[told(0, "assigned"), did(1, 0), did(2, 2), did(3, 1)])
+    fails(check_all_processed, mixed, SENT, match="2 before")
+
+
+def test_a_message_that_nobody_has_processed_is_seen() -> None:
+    few = run(a=[told(0, "assigned"), did(1, 0)])
+    fails(check_all_processed, few, SENT, match="never processed")

@@ -1,0 +1,99 @@
+"""A cluster at work, with a producer and groups, that meets with one fault after another.
+
+There is work in flight at every fault, which is checked at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.cluster_faults import check
+from tests.cluster_process import Cluster
+from tests.cluster_traffic import Moment, Traffic
+from tests.group_checks import check_all_processed
+from tests.group_stage import CLASSIC, Stage
+
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "classic": {**CLASSIC, "partition.assignment.strategy": "cooperative-sticky"},
+    "consumer": {"group.protocol": "consumer"},
+}
+WORKERS = ("one", "two")
+
+
+class Ordeal:
+    def __init__(self, cluster: Cluster, sending: Traffic, partitions: int) -> None:
+        self.cluster = cluster
+        self.sending = sending
+        self.topic = sending.topic
+        self._places = [(self.topic, index) for index in range(partitions)]
+        self._groups: list[Stage] = []
+        self._moments: list[Moment] = []
+
+    def start_group(self, folder: Path, protocol: str) -> None:
+        """Two workers, and each has its share."""
+        group = Stage(folder, self.cluster.address, f"{protocol}-{self.topic}")
+        self._groups.append(group)
+        options = PROTOCOLS[protocol]
+        for name in WORKERS:
+            group.start(name, "confluent", [self.topic], options)
+        group.wait_until_shared(self._places)
+        self._work(group)
+
+    @property
+    def group(self) -> str:
+        """The name of the first one."""
+        return self._groups[0].group
+
+    def meet(self, what: str, fault: Callable[[], None]) -> None:
+        """Returns once producer and groups have gone on after it."""
+        moment = self.sending.pile_up()
+        self._moments.append(moment)
+        sys.stdout.write(f"{moment.at:.3f} {what}\n")
+        fault()
+        self.sending.go_on()
+        for group in self._groups:
+            self._work(group)
+
+    def check(self) -> None:
+        """Every acked message is read once, and in the order of its key; by groups, too."""
+        self.cluster.wait_in_sync(self.topic, 3)
+        check(self.cluster, self.sending, len(self._places))
+        acked = {
+            ((self.topic, ack.partition), ack.offset): f"{ack.number}" for ack in self.sending.acked
+        }
+        for group in self._groups:
+            group.wait_until_processed(acked)
+            for worker in group.running:
+                worker.leave()
+            group.follow()
+            check_all_processed(group.result(), acked)
+            for moment in self._moments:
+                self._check_in_flight(group, moment)
+        for moment in self._moments:
+            self.sending.check_under_way(moment)
+        self.cluster.check_lines()
+
+    def end(self) -> None:
+        for group in self._groups:
+            group.end()
+
+    @staticmethod
+    def _work(group: Stage) -> None:
+        def count() -> int:
+            return sum(worker.count("processed") for worker in group.workers.values())
+
+        before = count()
+        group.wait_until(lambda: count() > before + 20, "the group goes on")
+
+    def _check_in_flight(self, group: Stage, moment: Moment) -> None:
+        """The group had to do at that moment: it processed later what was sent before."""
+        turns = {((self.topic, ack.partition), ack.offset): ack.turn for ack in self.sending.acked}
+        late = [
+            message
+            for message, times in group.result().processed().items()
+            if times[0].at > moment.at and turns[message] < moment.sent
+        ]
+        assert late, f"{group.group} had nothing to do at {moment}"

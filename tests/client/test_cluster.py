@@ -56,6 +56,12 @@ def test_any_reachable_broker_will_do_for_a_start() -> None:
     assert client_of({1: down, 2: up}).metadata().brokers.keys() == {2}
 
 
+def test_a_proxy_that_takes_calls_for_a_broker_that_is_down_is_passed_by() -> None:
+    down = ScriptedBroker().answers(ApiKey.API_VERSIONS, lambda _: None)
+    up = ScriptedBroker().answers(ApiKey.METADATA, cluster({0: 2}, (2,)))
+    assert client_of({1: down, 2: up}).metadata().brokers.keys() == {2}
+
+
 def test_every_leader_is_asked_for_its_own_partitions() -> None:
     first, second = ScriptedBroker(), ScriptedBroker()
     first.answers(ApiKey.METADATA, cluster({0: 1, 1: 2, 2: 1}, (1, 2)))
@@ -123,6 +129,15 @@ def test_a_change_refused_by_a_former_controller_is_repeated() -> None:
     broker.answers(ApiKey.CREATE_TOPICS, created(ErrorCode.NOT_CONTROLLER), created())
     admin.create_topic(client_of({1: broker}), "t")
     assert len(broker.asked(CreateTopicsRequest)) == 2
+
+
+def test_a_controller_that_is_gone_is_looked_for_again() -> None:
+    gone, here = ScriptedBroker(), ScriptedBroker()
+    gone.is_up = False
+    here.answers(ApiKey.METADATA, cluster({0: 2}, (1, 2)), cluster({0: 2}, (2,)))
+    here.answers(ApiKey.CREATE_TOPICS, created())
+    admin.create_topic(client_of({1: gone, 2: here}), "t", 1, 1)
+    assert len(here.asked(CreateTopicsRequest)) == 1
 
 
 def test_what_does_not_pass_in_time_is_raised() -> None:

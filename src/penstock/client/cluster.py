@@ -55,6 +55,7 @@ class WireClient:
         self._brokers: dict[int, Address] = {}
         self._controller = NO_BROKER
         self._has_met_cluster = False
+        self._is_stale = False
         self._topics: dict[str, Topic] = {}
 
     def __enter__(self) -> Self:
@@ -79,6 +80,7 @@ class WireClient:
         answer = self.ask_any(request, MetadataResponse, deadline or self.deadline())
         told = Metadata.of(answer)
         self._has_met_cluster = True
+        self._is_stale = False
         self._brokers = told.brokers
         self._controller = told.controller
         self._topics.update(told.topics)
@@ -96,13 +98,14 @@ class WireClient:
         raise refused(f"topic {name}", code, "there is no such topic" if missing else None)
 
     def brokers(self, deadline: float = 0.0) -> dict[int, Address]:
-        if not self._brokers:
+        if not self._brokers or self._is_stale:
             self.metadata([], deadline=deadline)
         return self._brokers
 
     def forget(self) -> None:
-        """What is known of topics has proved wrong; the next call asks again."""
+        """What is known has proved wrong; the next call asks again."""
         self._topics.clear()
+        self._is_stale = True
 
     # Asking.
 

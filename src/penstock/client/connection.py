@@ -78,14 +78,19 @@ class Connection:
 
     @classmethod
     def open(cls, address: Address, client_id: str, deadline: float, dial: Dial) -> Connection:
-        """Connected, and agreed on versions."""
+        """Connected, and agreed on versions. A proxy may take calls for a broker that is down."""
         patience_s = min(_CONNECT_S_MAX, max(0.001, deadline - time.monotonic()))
         try:
             sock = dial(address, patience_s)
         except OSError as error:
             raise Unreachable(str(address), error.strerror or str(error)) from None
         made = cls(address, sock, client_id)
-        made._agree_on_versions(deadline)
+        try:
+            made._agree_on_versions(min(deadline, time.monotonic() + _CONNECT_S_MAX))
+        except Lost as error:
+            is_late = error.code is ErrorCode.REQUEST_TIMED_OUT
+            reason = "it does not answer" if is_late else "it closed the connection"
+            raise Unreachable(str(address), reason) from None
         return made
 
     def _agree_on_versions(self, deadline: float) -> None:

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 
 from tests.cluster_process import LEASE_MS, Cluster, Member
-from tests.cluster_traffic import Traffic, check_exactly_once, read_all
+from tests.cluster_traffic import Sending, check_exactly_once, read_all
 
 PARTITIONS = 3
 SECONDS = int(os.environ.get("SECONDS", "0"))
 
 
-def check(cluster: Cluster, sending: Traffic, partitions: int = PARTITIONS) -> None:
+def check(cluster: Cluster, sending: Sending, partitions: int = PARTITIONS) -> None:
     """All that was sent was acked, and is there exactly once."""
     acked = sending.finish()
     assert sending.failed == []
@@ -26,13 +26,13 @@ def check(cluster: Cluster, sending: Traffic, partitions: int = PARTITIONS) -> N
     assert len([each for each in found if each.key >= 0]) == len(acked)
 
 
-def kill(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def kill(cluster: Cluster, member: Member, sending: Sending) -> None:
     member.kill()
     sending.go_on()
     member.start()
 
 
-def pause(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def pause(cluster: Cluster, member: Member, sending: Sending) -> None:
     """For longer than its lease: others lead without it."""
     member.pause()
     sending.go_on()
@@ -40,26 +40,26 @@ def pause(cluster: Cluster, member: Member, sending: Traffic) -> None:
     member.wake()
 
 
-def stop(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def stop(cluster: Cluster, member: Member, sending: Sending) -> None:
     assert member.stop() == 0
     sending.go_on()
     member.start()
 
 
-def restart_at_once(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def restart_at_once(cluster: Cluster, member: Member, sending: Sending) -> None:
     """Before anybody has noticed that it was gone."""
     member.kill()
     member.start()
 
 
-def cut_off(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def cut_off(cluster: Cluster, member: Member, sending: Sending) -> None:
     """It keeps its lease: nobody else may lead what it leads."""
     cluster.isolate(member)
     time.sleep(1)
     cluster.repair()
 
 
-def jam(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def jam(cluster: Cluster, member: Member, sending: Sending) -> None:
     """As if all packets were lost."""
     cluster.isolate(member, jam=True)
     time.sleep(1)
@@ -67,10 +67,10 @@ def jam(cluster: Cluster, member: Member, sending: Traffic) -> None:
 
 
 FAULTS = {each.__name__: each for each in (kill, pause, stop, restart_at_once, cut_off, jam)}
-Fault = Callable[[Cluster, Member, Traffic], None]
+Fault = Callable[[Cluster, Member, Sending], None]
 
 
-def cut_off_for_long(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def cut_off_for_long(cluster: Cluster, member: Member, sending: Sending) -> None:
     """Until the others go on without it. Who has the store in a file keeps its lease, and leads."""
     cluster.isolate(member)
     if member.way is not None:
@@ -83,7 +83,7 @@ def leads(cluster: Cluster, member: Member, topic: str) -> bool:
     return any(each.leader_id == member.node_id for each in cluster.partitions(topic))
 
 
-def add(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def add(cluster: Cluster, member: Member, sending: Sending) -> None:
     """One more, which gets its share of what is there."""
     new = cluster.add().start()
     cluster.wait_known()
@@ -92,7 +92,7 @@ def add(cluster: Cluster, member: Member, sending: Traffic) -> None:
     sending.go_on()
 
 
-def drain(cluster: Cluster, member: Member, sending: Traffic) -> None:
+def drain(cluster: Cluster, member: Member, sending: Sending) -> None:
     """It gives away all that it holds, stops, and is forgotten."""
     cluster.call("broker", "drain", f"{member.node_id}")
     sending.go_on()

@@ -13,7 +13,7 @@ from typing import Any
 from tests.cluster_faults import check
 from tests.cluster_process import Cluster
 from tests.cluster_traffic import Moment, Traffic
-from tests.group_checks import check_all_processed
+from tests.group_checks import MessageId, check_all_processed
 from tests.group_stage import CLASSIC, Stage
 
 PROTOCOLS: dict[str, dict[str, Any]] = {
@@ -40,7 +40,6 @@ class Ordeal:
         for name in WORKERS:
             group.start(name, "confluent", [self.topic], options)
         group.wait_until_shared(self._places)
-        self._work(group)
 
     @property
     def group(self) -> str:
@@ -48,22 +47,21 @@ class Ordeal:
         return self._groups[0].group
 
     def meet(self, what: str, fault: Callable[[], None]) -> None:
-        """Returns once producer and groups have gone on after it."""
+        """Returns once the producer has gone on after it, and groups have caught up."""
         moment = self.sending.pile_up()
         self._moments.append(moment)
         sys.stdout.write(f"{moment.at:.3f} {what}\n")
         fault()
         self.sending.go_on()
+        acked = self._acked()
         for group in self._groups:
-            self._work(group)
+            group.wait_until_processed(acked)
 
     def check(self) -> None:
         """Every acked message is read once, and in the order of its key; by groups, too."""
         self.cluster.wait_in_sync(self.topic, 3)
         check(self.cluster, self.sending, len(self._places))
-        acked = {
-            ((self.topic, ack.partition), ack.offset): f"{ack.number}" for ack in self.sending.acked
-        }
+        acked = self._acked()
         for group in self._groups:
             group.wait_until_processed(acked)
             for worker in group.running:
@@ -76,17 +74,15 @@ class Ordeal:
             self.sending.check_under_way(moment)
         self.cluster.check_lines()
 
+    def _acked(self) -> dict[MessageId, str]:
+        return {
+            ((self.topic, ack.partition), ack.offset): f"{ack.number}"
+            for ack in tuple(self.sending.acked)
+        }
+
     def end(self) -> None:
         for group in self._groups:
             group.end()
-
-    @staticmethod
-    def _work(group: Stage) -> None:
-        def count() -> int:
-            return sum(worker.count("processed") for worker in group.workers.values())
-
-        before = count()
-        group.wait_until(lambda: count() > before + 20, "the group goes on")
 
     def _check_in_flight(self, group: Stage, moment: Moment) -> None:
         """The group had to do at that moment: it processed later what was sent before."""

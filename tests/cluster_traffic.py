@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import confluent_kafka
 
@@ -43,6 +43,18 @@ class Moment:
 
     at: float
     sent: int
+
+
+class Sending(Protocol):
+    """A producer at work, whatever its client."""
+
+    topic: str
+    sent: int
+    failed: list[str]
+
+    def go_on(self, count: int = 60) -> None: ...
+
+    def finish(self) -> list[Ack]: ...
 
 
 class Traffic(threading.Thread):

@@ -21,6 +21,7 @@ class WorkerProcess:
     def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
         self.owned: set[Place] = set()
+        self.processed: set[tuple[Place, int]] = set()
         self.killed_at: float | None = None
         self.reading = Reading(Path(settings.journal))
         self._errors = Path(settings.journal + ".stderr")
@@ -71,6 +72,9 @@ class WorkerProcess:
                 self.owned.update(entry.places)
             elif entry.what in {"revoked", "lost"}:
                 self.owned.difference_update(entry.places)
+            elif entry.what == "processed":
+                topic, partition = entry.facts["place"]
+                self.processed.add(((topic, partition), entry.facts["offset"]))
 
     def __str__(self) -> str:
         entries = self.reading.entries

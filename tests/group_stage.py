@@ -114,10 +114,15 @@ class Stage:
         self.wait_until(shared, f"{places} shared by all but {idle} workers")
 
     def wait_until_processed(self, messages: dict[tuple[Place, int], str]) -> None:
-        def done() -> bool:
-            return messages.keys() <= self.result().processed_ids()
+        def missing() -> set[tuple[Place, int]]:
+            return messages.keys() - set().union(
+                *(each.processed for each in self.workers.values())
+            )
 
-        self.wait_until(done, f"{len(messages)} messages processed")
+        try:
+            self.wait_until(lambda: not missing(), f"{len(messages)} messages processed")
+        except AssertionError as error:
+            raise AssertionError(f"{len(missing())} are missing; {error}") from None
 
     def wait_until_committed(self, messages: dict[tuple[Place, int], str]) -> None:
         """Whoever did it; the broker knows."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.cluster_process import Cluster
+from tests.compat.cluster_play import PARTITIONS, go_through_faults
+from tests.compat.foreign import ForeignClient
 
 HERE = Path(__file__).parent / "java"
 ASSIGNORS = "org.apache.kafka.clients.consumer"
@@ -20,9 +24,13 @@ def java_libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def check_runs(libraries: Path, program: str, *arguments: str) -> None:
+def command_of(libraries: Path, program: str, *arguments: str) -> list[str]:
     command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    command += ["-cp", f"{libraries}/*", str(HERE / program), *arguments]
+    return [*command, "-cp", f"{libraries}/*", str(HERE / program), *arguments]
+
+
+def check_runs(libraries: Path, program: str, *arguments: str) -> None:
+    command = command_of(libraries, program, *arguments)
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "all well\n"
@@ -50,3 +58,18 @@ def test_java_consumers_share_a_topic_as_they_come_and_go(
     broker: BrokerProcess, topic: str, java_libraries: Path, kind: str
 ) -> None:
     check_runs(java_libraries, "Groups.java", broker.address, topic, kind)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_java_clients_lose_and_double_nothing_when_brokers_die_restart_and_join(
+    own_cluster: Callable[..., Cluster],
+    foreign: Callable[..., ForeignClient],
+    java_libraries: Path,
+    topic: str,
+    protocol: str,
+) -> None:
+    cluster = own_cluster().start(3)
+    cluster.create(topic, PARTITIONS)
+    command = command_of(java_libraries, "Cluster.java", cluster.address, topic, protocol)
+    go_through_faults(cluster, foreign(command), protocol)

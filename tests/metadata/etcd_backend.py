@@ -194,6 +194,9 @@ class Proxy:
         self._answers.set()
 
     def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._listening is None:  # a call that was on its way when the way was cut
+            writer.transport.abort()
+            return
         self._writers.add(writer)  # at once, so that a cut ends it in any case
         task = asyncio.create_task(self._carry(reader, writer))
         self._tasks.add(task)

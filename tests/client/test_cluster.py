@@ -134,9 +134,10 @@ def test_a_change_refused_by_a_former_controller_is_repeated() -> None:
 def test_a_controller_that_is_gone_is_looked_for_again() -> None:
     gone, here = ScriptedBroker(), ScriptedBroker()
     gone.is_up = False
-    here.answers(ApiKey.METADATA, cluster({0: 2}, (1, 2)), cluster({0: 2}, (2,)))
+    stale, fresh = cluster({0: 2}, (1, 2)), cluster({0: 2}, (2,))
+    here.answers(ApiKey.METADATA, stale, stale, stale, fresh)
     here.answers(ApiKey.CREATE_TOPICS, created())
-    admin.create_topic(client_of({1: gone, 2: here}), "t", 1, 1)
+    admin.create_topic(client_of({1: gone, 2: here}, timeout_s=1), "t", 1, 1)
     assert len(here.asked(CreateTopicsRequest)) == 1
 
 

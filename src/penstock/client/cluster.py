@@ -126,7 +126,8 @@ class WireClient:
 
     def ask_controller(self, request: Message, kind: type[M], deadline: float) -> M:
         """Changes to the cluster. Any broker takes them here; elsewhere only the controller may."""
-        if self._controller in self.brokers(deadline):
+        known = self.brokers(deadline)  # from which the controller is known, too
+        if self._controller in known:
             return self.ask_node(self._controller, request, kind, deadline)
         return self.ask_any(request, kind, deadline)
 

@@ -28,6 +28,7 @@ from tests.cluster_roads import Roads
 from tests.cluster_stores import Way
 from tests.group_process import WAIT_S
 from tests.group_stage import QUICK_BROKER, administer, wait_until
+from tests.metadata.zookeeper_backend import wait_stopped
 from tests.raw_client import RawClient
 
 rdkafka: Any = confluent_kafka.admin
@@ -69,6 +70,7 @@ class Member(BrokerProcess):
 
     def pause(self) -> None:
         os.kill(self.pid, signal.SIGSTOP)
+        wait_stopped(self.pid)
         self.is_paused = True
 
     def wake(self) -> None:
@@ -87,9 +89,17 @@ class Member(BrokerProcess):
 
     def knows(self) -> set[int]:
         """The brokers that it tells clients of."""
+        return {each.node_id for each in self._cluster().brokers}
+
+    @property
+    def controller_id(self) -> int:
+        """As it tells clients."""
+        return self._cluster().controller_id
+
+    def _cluster(self) -> MetadataResponse:
         with self.connect() as client:
             answer: MetadataResponse = client.ask(MetadataRequest([]))
-        return {each.node_id for each in answer.brokers}
+        return answer
 
     def connect(self) -> RawClient:
         """Straight to it, whatever has become of its road."""
@@ -270,9 +280,7 @@ class Cluster:
         """As one that is well knows it; waits for one that is up."""
 
         def found() -> Member | None:
-            with self.well.connect() as client:
-                answer: MetadataResponse = client.ask(MetadataRequest([]))
-            member = self.members.get(answer.controller_id)
+            member = self.members.get(self.well.controller_id)
             return member if member is not None and member.is_up else None
 
         member: Member = self.wait(found, "a controller")

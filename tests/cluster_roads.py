@@ -89,7 +89,8 @@ class Roads(threading.Thread):
 
     def end(self) -> None:
         async def now() -> None:
-            await self._close_servers()
+            for server in self._servers:
+                await stop_listening(server)
             while self._trips:
                 for trip in self._trips:
                     trip.goes_on.set()
@@ -99,16 +100,6 @@ class Roads(threading.Thread):
         self._call(now())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self.join()
-
-    async def _close_servers(self) -> None:
-        """A server that is closed leaves a connection open that it has just accepted: so first it
-        accepts no more."""
-        for server in self._servers:
-            for listening in server.sockets:
-                self._loop.remove_reader(listening.fileno())
-        await asyncio.sleep(0.01)
-        for server in self._servers:
-            server.close()
 
     def _set(self, ways: set[tuple[str, int]], who: str, to: int) -> None:
         async def now() -> None:
@@ -165,6 +156,14 @@ class Roads(threading.Thread):
                 target.write(data)
                 await target.drain()
         _abort(trip)
+
+
+async def stop_listening(server: asyncio.Server) -> None:
+    """Calls that were taken already come to be first: asyncio would leave them open for ever."""
+    for each in server.sockets:
+        asyncio.get_running_loop().remove_reader(each)
+    await asyncio.sleep(0.01)
+    server.close()
 
 
 def run_until_stopped(loop: asyncio.AbstractEventLoop) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.cluster_roads import stop_listening
 
 from penstock.metadata.store import Store
 from penstock.metadata.stores.etcd import EtcdStore
@@ -179,11 +180,11 @@ class Proxy:
 
     async def cut(self) -> None:
         """Ends all connections, and takes no more until it is started again."""
-        if self._listening is not None:
-            self._listening.close()
+        listening, self._listening = self._listening, None
+        if listening is not None:
+            await stop_listening(listening)
         for writer in tuple(self._writers):
             writer.transport.abort()
-        self._listening = None
         self._answers.set()
 
     def hush(self) -> None:

@@ -118,9 +118,7 @@ class ZookeeperServer:
     def stop(self) -> None:
         self._signal(signal.SIGSTOP)
         assert self.process is not None
-        threads = Path(f"/proc/{self.process.pid}/task")
-        while any(_runs(thread) for thread in threads.iterdir()):
-            time.sleep(0.001)
+        wait_stopped(self.process.pid)
 
     def wake(self) -> None:
         self._signal(signal.SIGCONT)
@@ -147,6 +145,13 @@ def ensemble(folder: Path) -> list[ZookeeperServer]:
         ZookeeperServer(folder / str(number), settings=settings, number=number)
         for number in (1, 2, 3)
     ]
+
+
+def wait_stopped(pid: int) -> None:
+    """Returns once the signal to stop has reached all threads of a process."""
+    threads = Path(f"/proc/{pid}/task")
+    while any(_runs(thread) for thread in threads.iterdir()):
+        time.sleep(0.001)
 
 
 def _runs(thread: Path) -> bool:

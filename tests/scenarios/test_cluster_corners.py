@@ -9,11 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import confluent_kafka
 import pytest
 from tests.cluster_faults import check
 from tests.cluster_process import Cluster, Member
 from tests.cluster_traffic import Traffic
+from tests.group_stage import wait_until
 from tests.raw_client import RawClient, a_batch
 
 from penstock.errors import ErrorCode
@@ -110,6 +113,63 @@ def test_corner_3_who_knows_an_older_leader_is_fenced(
             assert client.fetch(topic, 0, leader_epoch=epoch).error_code == expected
             assert list_offsets_error(client, topic, epoch) == expected
     check(cluster, sending, 1)
+
+
+def test_corner_3_a_consumer_notices_that_what_it_has_read_is_gone(
+    cluster: Cluster, topic: str
+) -> None:
+    """An unclean election: records that only the dead leader had are replaced by others."""
+    cluster.create(topic, 1, 2, min_insync_replicas="1", unclean_leader_election_enable="true")
+    leader = cluster.leader(topic)
+    partition = cluster.partition(topic)
+    assert partition is not None
+    (other,) = [cluster[each] for each in partition.replica_nodes if each != leader.node_id]
+    send_to(leader, topic, b"both", 10)
+    other.kill()
+    cluster.wait(lambda: cluster.in_sync(topic) == {leader.node_id}, "the leader is alone")
+    send_to(leader, topic, b"one", 10)
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": cluster.address,
+            "group.id": topic,
+            "auto.offset.reset": "error",
+            "reconnect.backoff.max.ms": 200,
+            "log_level": 0,
+        }
+    )
+    consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+    assert values_from(consumer, 20) == [b"both"] * 10 + [b"one"] * 10
+    leader.kill()
+    other.start()
+    cluster.wait(lambda: cluster.leader(topic) is other, "who lacks records leads")
+    send_to(other, topic, b"other", 30)
+    with pytest.raises(confluent_kafka.KafkaException, match="truncation detected at offset 20"):
+        values_from(consumer, 1)
+    consumer.close()
+    leader.start()
+    cluster.wait_in_sync(topic, 2)
+
+
+def send_to(member: Member, topic: str, value: bytes, count: int) -> None:
+    with member.connect() as client:
+        for _ in range(count):
+            assert client.produce(topic, a_batch(value)).error_code == ErrorCode.NONE
+
+
+def values_from(consumer: Any, count: int) -> list[bytes]:
+    """The next so many; raises what the consumer is told instead."""
+    found: list[bytes] = []
+
+    def read() -> bool:
+        message = consumer.poll(0.1)
+        if message is not None and message.error() is not None:
+            raise confluent_kafka.KafkaException(message.error())
+        if message is not None:
+            found.append(message.value())
+        return len(found) >= count
+
+    wait_until(read, f"{count} messages")
+    return found
 
 
 def list_offsets_error(client: RawClient, topic: str, epoch: int) -> int:

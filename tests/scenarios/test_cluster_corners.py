@@ -151,9 +151,10 @@ def test_corner_3_a_consumer_notices_that_what_it_has_read_is_gone(
 
 
 def send_to(member: Member, topic: str, value: bytes, count: int) -> None:
+    """Which may not know yet that it leads."""
     with member.connect() as client:
         for _ in range(count):
-            assert client.produce(topic, a_batch(value)).error_code == ErrorCode.NONE
+            wait_until(lambda: not client.produce(topic, a_batch(value)).error_code, "it is acked")
 
 
 def values_from(consumer: Any, count: int) -> list[bytes]:

@@ -36,9 +36,8 @@ class Ordeal:
         """Two workers, and each has its share."""
         group = Stage(folder, self.cluster.address, f"{protocol}-{self.topic}")
         self._groups.append(group)
-        options = PROTOCOLS[protocol]
         for name in WORKERS:
-            group.start(name, "confluent", [self.topic], options)
+            group.start(name, "confluent", [self.topic], PROTOCOLS[protocol])
         group.wait_until_shared(self._places)
 
     @property

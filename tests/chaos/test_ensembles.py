@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,8 @@ def test_brokers_lose_nothing_while_the_nodes_of_their_store_are_killed_one_by_o
     try:
         ordeal.start_group(tmp_path, "consumer")
         for node in one_by_one(ensemble):
-            ordeal.meet(f"kill node {ensemble.nodes.index(node)}", lambda: lose(node, ordeal))  # noqa: B023
-        ordeal.meet("kill both leaders", lambda: lose_leaders(ensemble, ordeal))
+            ordeal.meet(f"kill node {ensemble.nodes.index(node)}", partial(lose, node, ordeal))
+        ordeal.meet("kill both leaders", partial(lose_leaders, ensemble, ordeal))
         ordeal.check()
     finally:
         ordeal.end()

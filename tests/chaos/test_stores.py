@@ -9,6 +9,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_every_acked_message_is_read_once_and_in_order_on(
             ordeal.start_group(tmp_path, protocol)
         for fault, member in by_chance(ordeal) if SECONDS else each_once(ordeal):
             what = f"{fault.__name__} broker {member.node_id}"
-            ordeal.meet(what, lambda: fault(cluster, member, ordeal.sending))  # noqa: B023
+            ordeal.meet(what, partial(fault, cluster, member, ordeal.sending))
         ordeal.check()
     finally:
         ordeal.end()

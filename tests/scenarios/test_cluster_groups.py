@@ -6,18 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster_faults import SECONDS
+from tests.cluster_ordeal import PROTOCOLS
 from tests.cluster_process import Cluster
 from tests.group_checks import check_at_least_once, check_owners
-from tests.group_stage import CLASSIC, Stage
+from tests.group_stage import Stage
 
 PARTITIONS = 4
-PROTOCOLS = {
-    "classic": {**CLASSIC, "partition.assignment.strategy": "cooperative-sticky"},
-    "consumer": {"group.protocol": "consumer"},
-}
-if SECONDS:
-    PROTOCOLS["range"] = {**CLASSIC, "partition.assignment.strategy": "range"}
 
 
 def work(stage: Stage, name: str) -> None:

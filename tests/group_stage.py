@@ -93,13 +93,13 @@ class Stage:
             each.check()
             each.follow()
 
-    def wait_until(self, holds: Callable[[], Any], what: str) -> None:
+    def wait_until(self, holds: Callable[[], Any], what: str, wait_s: float = WAIT_S) -> None:
         def look() -> Any:
             self.follow()
             return holds()
 
         try:
-            wait_until(look, what)
+            wait_until(look, what, wait_s)
         except AssertionError as error:
             raise AssertionError(f"{error}; {self}") from None
 
@@ -113,14 +113,16 @@ class Stage:
 
         self.wait_until(shared, f"{places} shared by all but {idle} workers")
 
-    def wait_until_processed(self, messages: dict[tuple[Place, int], str]) -> None:
+    def wait_until_processed(
+        self, messages: dict[tuple[Place, int], str], wait_s: float = WAIT_S
+    ) -> None:
         def missing() -> set[tuple[Place, int]]:
             return messages.keys() - set().union(
                 *(each.processed for each in self.workers.values())
             )
 
         try:
-            self.wait_until(lambda: not missing(), f"{len(messages)} messages processed")
+            self.wait_until(lambda: not missing(), f"{len(messages)} messages processed", wait_s)
         except AssertionError as error:
             raise AssertionError(f"{len(missing())} are missing; {error}") from None
 

@@ -74,7 +74,7 @@ def ensemble(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ensembl
         node.kill()
 
 
-@pytest.mark.timeout(SECONDS + 300)
+@pytest.mark.timeout(SECONDS + 600)
 def test_brokers_lose_nothing_while_the_nodes_of_their_store_are_killed_one_by_one(
     ensemble: Ensemble,
     own_cluster: Callable[..., Cluster],

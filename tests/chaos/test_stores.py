@@ -35,7 +35,7 @@ SHORT = {"sqlite": "consumer", "etcd": "classic", "zookeeper": "consumer"}
 """The protocol of the group for each store in a short run; a long one has groups of both."""
 
 
-@pytest.mark.timeout(SECONDS + 300)
+@pytest.mark.timeout(SECONDS + 600)
 @pytest.mark.parametrize("store", STORES)
 def test_every_acked_message_is_read_once_and_in_order_on(
     store: str,

@@ -3,11 +3,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from penstock.node.log_lines import JsonLines, TextLines
+from penstock.node.log_lines import LIBRARIES, JsonLines, TextLines, set_up
 
 FORGED = "x\n2026-01-01T00:00:00.000 ERROR   penstock: all is lost"
 
@@ -53,3 +54,20 @@ def test_a_json_entry_is_one_line_whatever_it_says() -> None:
     line = JsonLines().format(record("%s", FORGED, error=ValueError(FORGED)))
     assert "\n" not in line
     assert json.loads(line)["message"] == FORGED
+
+
+@pytest.fixture
+def as_before() -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in ("penstock", *LIBRARIES)]
+    before = [(each, each.handlers[:], each.level, each.propagate) for each in loggers]
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:], logger.level, logger.propagate = handlers, level, propagate
+
+
+@pytest.mark.usefixtures("as_before")
+def test_what_libraries_warn_of_has_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up("info", "json")
+    logging.getLogger("kazoo.client").warning("Connection dropped: %s", FORGED)
+    line = json.loads(capsys.readouterr().err)
+    assert (line["logger"], line["level"]) == ("kazoo.client", "warning")

@@ -13,6 +13,9 @@ from typing import Any
 
 import msgspec
 
+LIBRARIES = ("aiohttp", "asyncio", "kazoo")
+"""Their warnings are lines like our own, whatever level we are at."""
+
 
 class TextLines(logging.Formatter):
     def __init__(self) -> None:
@@ -54,7 +57,8 @@ def escaped(text: str) -> str:
 def set_up(level: str, kind: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if kind == "json" else TextLines())
-    root = logging.getLogger("penstock")
-    root.handlers[:] = [handler]
-    root.setLevel(level.upper())
-    root.propagate = False
+    for name in ("penstock", *LIBRARIES):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+    logging.getLogger("penstock").setLevel(level.upper())

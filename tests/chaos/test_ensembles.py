@@ -84,7 +84,7 @@ def test_brokers_lose_nothing_while_the_nodes_of_their_store_are_killed_one_by_o
 ) -> None:
     cluster = own_cluster(store=ensemble.url).start(3)
     cluster.create(topic, PARTITIONS)
-    ordeal = Ordeal(cluster, traffic(cluster, topic), PARTITIONS)
+    ordeal = Ordeal(cluster, traffic(cluster, topic, per_second=100), PARTITIONS)
     try:
         ordeal.start_group(tmp_path, "consumer")
         for node in one_by_one(ensemble):

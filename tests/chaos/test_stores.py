@@ -46,7 +46,7 @@ def test_every_acked_message_is_read_once_and_in_order_on(
 ) -> None:
     cluster = own_cluster(build_way=STORES[store]()).start(3)
     cluster.create(topic, PARTITIONS, replica_lag_time_max_ms="2000")
-    ordeal = Ordeal(cluster, traffic(cluster, topic), PARTITIONS)
+    ordeal = Ordeal(cluster, traffic(cluster, topic, per_second=100), PARTITIONS)
     try:
         for protocol in PROTOCOLS if SECONDS else [SHORT[store]]:
             ordeal.start_group(tmp_path, protocol)

@@ -67,6 +67,7 @@ def test_every_flipped_bit_of_the_last_batch_is_noticed(
         flip(copy / FIRST, position)
         recovered = opened(disk, str(copy))
         assert all_values(recovered) == [(0, b"a"), (1, b"b")]
+        assert recovered.was_cut, "other replicas may have it"
         put(recovered, b"next")
         assert all_values(recovered) == [(0, b"a"), (1, b"b"), (2, b"next")]
 
@@ -180,6 +181,7 @@ def test_garbage_after_all_batches_of_a_segment_is_cut_off(
     again = opened(disk, str(folder), SMALL_SEGMENTS)
     assert (path.read_bytes(), again.damage) == (whole, [])
     assert all_values(again) == all_values(log)
+    assert not again.was_cut, "no offset is missing"
     assert f"100 bytes that offset {log.segments[2].base} should begin" in caplog.text
 
 

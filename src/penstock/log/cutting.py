@@ -33,6 +33,7 @@ def cut(log: PartitionLog, number: int, first_offset: int) -> None:
             later.remove()
         log.segments.remove(later)
         log.note_folder(log.folder)
+    log.was_cut = True
     cut_file(log.segments[number], first_offset)
 
 

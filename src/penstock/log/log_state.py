@@ -55,6 +55,7 @@ class LogState:
         "touched",
         "unsynced_files",
         "unsynced_folders",
+        "was_cut",
         "written_end",
     )
 
@@ -100,6 +101,8 @@ class LogState:
         """Of many producers, for `write_held_snapshot`."""
         self.epochs = LeaderEpochs()
         self.damage: list[Damage] = []
+        self.was_cut = False
+        """At its recovery: a tail that looked torn is gone. It may have been whole, and damaged."""
         self.unsynced_files: list[File] = []
         self._on_lowered = on_lowered
         self.pending: list[memoryview | bytearray] = []

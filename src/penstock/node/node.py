@@ -328,6 +328,10 @@ class Node:
     async def _change_at_start(self, decide: Callable[[Image], Commit[T]]) -> T:
         try:
             return await self.keeper.change(decide)
+        except SessionLost as lost:
+            raise Unavailable(
+                f"the metadata store ended the lease before the broker was registered: {lost}"
+            ) from lost
         except Refused as refused:
             if refused.code is ErrorCode.REQUEST_TIMED_OUT:  # the store was busy, which passes
                 raise Unavailable(refused.message) from refused

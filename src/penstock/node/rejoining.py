@@ -89,6 +89,9 @@ class Rejoining:
         known = log_dir.logs.get((topic.name, index))
         if known is not None and known.damage:  # others have what is damaged here
             return set(record.isr) | set(record.eligible) != {self._node_id}
+        if known is not None and known.was_cut:  # what looks torn may be damaged, and acknowledged
+            others = self._image.brokers.keys() - {self._node_id}
+            return not others.isdisjoint(record.isr)
         return not (log_dir.was_clean or self._image.config(topic).flush_on_acks_all)
 
     # -- after the store was put back from a backup

@@ -54,7 +54,7 @@ fuzz: setup ## fuzz every decoder for DURATION seconds each
 	@for target in tests/fuzz/fuzz_*.py; do echo "== $$target"; \
 	  $(BIN)/python $$target -max_total_time=$(DURATION) -close_fd_mask=1 || exit 1; done
 
-sim: setup ## the broker in simulated worlds, SEEDS of them for each scenario
+sim: setup ## the broker in simulated worlds, SEEDS of them for each scenario and size
 	$(BIN)/python -m penstock.sim --seeds $(SEEDS)
 
 chaos: setup ## broker processes on every store that meet with faults by chance, for DURATION seconds each

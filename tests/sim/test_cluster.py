@@ -9,6 +9,7 @@ import pytest
 
 from penstock.sim.client import SimClient, Unreached
 from penstock.sim.cluster import Cluster
+from penstock.sim.machine import PORT, Machine
 from penstock.sim.scheduler import Failed, Scheduler
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -37,11 +38,12 @@ async def ready(cluster: Cluster) -> None:
         await asyncio.sleep(0.05)
 
 
-async def is_served(cluster: Cluster) -> bool:
-    """Whether a client gets an answer within a second."""
+async def is_served(cluster: Cluster, at: Machine | None = None) -> bool:
+    """Whether a client gets an answer within a second, from one broker or from any."""
     client = SimClient(cluster, "client")
+    address = (at.host, PORT) if at else cluster.addresses[0]
     asking = client.loop.create_task(
-        client.ask_any(ApiVersionsRequest("sim", "1"), 3, ApiVersionsResponse)
+        client.ask_at(address, ApiVersionsRequest("sim", "1"), 3, ApiVersionsResponse)
     )
     await asyncio.sleep(1)
     if not asking.done():
@@ -116,4 +118,38 @@ def test_a_broker_that_ends_for_no_good_reason_fails_the_run() -> None:
         await asyncio.sleep(1)
 
     with pytest.raises(Failed, match="no reason"):
+        played(play)
+
+
+def test_a_broker_that_is_cut_off_loses_its_lease_while_clients_reach_it() -> None:
+    async def play(cluster: Cluster) -> None:
+        machine, view = cluster.machines[0], cluster.view
+        cluster.cut_off(machine)
+        await view.until(lambda: not view.is_registered(machine), "its lease to end")
+        assert all(view.is_registered(each) for each in cluster.machines[1:])
+        assert await is_served(cluster, at=machine)
+        cluster.internet.heal()
+        cluster.store.rejoin()
+        await view.until(lambda: view.is_registered(machine), "it to come back")
+
+    played(play, brokers=3)
+
+
+def test_a_disk_that_was_replaced_has_nothing_of_the_old_one() -> None:
+    async def play(cluster: Cluster) -> None:
+        machine = cluster.machines[0]
+        before = machine.storage.find("/data/meta.properties")
+        machine.replace_disk()
+        assert before is not None
+        assert machine.storage.find("/data/meta.properties") is None
+        assert not machine.is_ready
+
+    played(play)
+
+
+def test_what_never_comes_to_be_fails_the_run() -> None:
+    async def play(cluster: Cluster) -> None:
+        await cluster.view.until(lambda: False, "a miracle")
+
+    with pytest.raises(Failed, match="in vain for a miracle"):
         played(play)

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock.coordination.group import protocols
 from penstock.log import loading, unwritten
+from penstock.log.log_state import LogState
+from penstock.node.node import Node
 from penstock.replication.leader import Leader
 from penstock.sim.file import SimFile
 from penstock.sim.run import play
@@ -44,3 +47,43 @@ def test_a_page_cache_that_is_believed_after_a_failed_sync_is_noticed(
 ) -> None:
     monkeypatch.setattr(SimFile, "forget", lambda self, position: None)
     assert next(failing("device"), None) is not None
+
+
+def test_commits_of_members_that_are_out_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocols, "check_may_commit", lambda *_: None)
+    assert next(failing("calm"), None) is not None
+
+
+def test_commits_with_fewer_in_sync_than_there_must_be_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Leader, "_has_too_few", False)
+    monkeypatch.setattr(Leader, "check_enough_in_sync", lambda self: None)
+    assert next(failing("last-standing"), None) is not None
+
+
+def test_a_follower_counted_out_before_that_is_known_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def only_wanted(self: Leader) -> None:
+        members = self.in_sync if self.wanted is None else self.wanted
+        self._counted = [self._followers[each] for each in members if each != self.node_id]
+
+    monkeypatch.setattr(Leader, "_count", only_wanted)
+    assert next(failing("shrinking-isr"), None) is not None
+
+
+def test_a_broker_in_sync_with_an_empty_disk_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def as_if_it_had_all(self: Node) -> None:
+        pass
+
+    monkeypatch.setattr(Node, "_rejoin", as_if_it_had_all)
+    assert next(failing("replaced"), None) is not None
+
+
+def test_a_broker_in_sync_that_has_cut_off_a_damaged_tail_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    never = property(lambda self: False, lambda self, value: None)
+    monkeypatch.setattr(LogState, "was_cut", never)
+    assert next(failing("flip"), None) is not None

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from penstock.sim.__main__ import main
 from penstock.sim.run import play
-from penstock.sim.scenarios import settled
+from penstock.sim.scenarios import SCENARIOS
 
-SEEDS = range(1, 21)
-SLICES = 10
+SEEDS = {1: 10, 3: 4, 4: 3}
+"""How many, by the brokers it takes: more of them cost more."""
 
 
-@pytest.mark.parametrize("part", range(SLICES))
-@pytest.mark.parametrize("scenario", settled())
-def test_nothing_is_lost_doubled_or_reordered(scenario: str, part: int) -> None:
-    for seed in SEEDS[part::SLICES]:
-        result = play(scenario, seed)
-        again = f"python -m penstock.sim --scenario {scenario} --seeds 1 --first {seed} --trace"
-        assert not result.findings, f"{result.findings[:3]}; again: {again}"
-        assert result.sent > 0
+def runs() -> Iterator[tuple[str, int, int]]:
+    for name in SCENARIOS:
+        for brokers, seeds in SEEDS.items():
+            least = SCENARIOS[name].brokers_min
+            if brokers == least or (brokers == 3 and least == 1):
+                yield from ((name, brokers, seed) for seed in range(1, seeds + 1))
+
+
+@pytest.mark.parametrize(("scenario", "brokers", "seed"), [*runs()])
+def test_nothing_is_lost_doubled_or_reordered(scenario: str, brokers: int, seed: int) -> None:
+    result = play(scenario, seed, brokers=brokers)
+    again = f"--scenario {scenario} --brokers {brokers} --seeds 1 --first {seed} --trace"
+    assert not result.findings, f"{result.findings[:3]}; again: python -m penstock.sim {again}"
+    assert result.sent > 0
+    assert result.commits > 0
 
 
 def test_the_command_says_how_much_was_played(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "2", "--first", "3", "--scenario", "calm"]) == 0
-    assert "2 runs, 0 failed" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "calm, brokers 1: 2 runs, 0 failed" in told
+    assert "calm, brokers 3: 2 runs, 0 failed" in told
+    assert "all: 4 runs, 0 failed" in told
+
+
+def test_a_scenario_is_played_with_as_many_brokers_as_it_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--seeds", "1", "--brokers", "1", "--scenario", "cut-off-leader"]) == 0
+    assert "cut-off-leader, brokers 3: 1 runs" in capsys.readouterr().out

@@ -167,3 +167,19 @@ def test_a_late_commit_that_conflicts_changes_nothing() -> None:
 
     for seed in range(20):
         played(play, seed)
+
+
+def test_who_is_cut_off_reaches_nothing_while_others_do() -> None:
+    async def play(server: StoreServer, store: SimStore) -> None:
+        other = SimStore(server)
+        store.client = 7
+        server.cut_off.add(7)
+        with pytest.raises(Unavailable):
+            await store.commit([], [("/a", b"1")])
+        await other.commit([], [("/b", b"1")])
+        server.rejoin()
+        assert await written(store, "/b")
+        assert not await written(store, "/a")
+
+    for seed in range(5):
+        played(play, seed)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from penstock.errors import ErrorCode
 from penstock.sim.cluster import Cluster
 from penstock.sim.exchange import Exchange
 from penstock.sim.loop import VirtualLoop
@@ -18,17 +17,11 @@ from penstock.wire.messages.k03_metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
-from penstock.wire.messages.k19_create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
 
 M = TypeVar("M", bound=Message)
 Address = tuple[str, int]
 
-METADATA_VERSION, CREATE_VERSION = 9, 5
+METADATA_VERSION = 9
 ANSWER_S_MAX = 30.0
 CONNECT_S_MAX = 5.0
 RETRY_S = 0.1
@@ -48,6 +41,7 @@ class SimClient:
         self._bootstrap: Sequence[Address] = cluster.addresses
         self._exchanges: dict[Address, Exchange] = {}
         self._leaders: dict[tuple[str, int], Address] = {}
+        self._epochs: dict[tuple[str, int], int] = {}
 
     def note(self, line: str) -> None:
         self.loop.scheduler.note(f"{self.name}: {line}")
@@ -59,13 +53,13 @@ class SimClient:
     # Asking
 
     async def ask_any(self, request: Message, version: int, kind: type[M]) -> M:
-        return await self._ask_at(self.random.choice(self._bootstrap), request, version, kind)
+        return await self.ask_at(self.random.choice(self._bootstrap), request, version, kind)
 
-    async def _ask_at(self, address: Address, request: Message, version: int, kind: type[M]) -> M:
-        exchange = await self._exchange(address)
+    async def ask_at(self, address: Address, request: Message, version: int, kind: type[M]) -> M:
+        exchange = await self.exchange(address)
         return await answered(exchange, exchange.ask(request, version, kind))
 
-    async def _exchange(self, address: Address) -> Exchange:
+    async def exchange(self, address: Address) -> Exchange:
         found = self._exchanges.get(address)
         if found is not None and found.is_open:
             return found
@@ -87,10 +81,14 @@ class SimClient:
         if address is None:
             raise Unreached(f"{topic}-{partition} has no leader")
         try:
-            return await self._exchange(address)
+            return await self.exchange(address)
         except Unreached:
             self.forget_leaders()
             raise
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """Of the leader that this client knows."""
+        return self._epochs[topic, partition]
 
     def forget_leaders(self) -> None:
         self._leaders.clear()
@@ -104,25 +102,9 @@ class SimClient:
         for found in answer.topics:
             for partition in found.partitions:
                 if partition.leader_id in addresses:
-                    self._leaders[topic, partition.partition_index] = addresses[partition.leader_id]
-
-    # Topics
-
-    async def create_topic(
-        self, name: str, partitions: int, replication: int, configs: Mapping[str, str]
-    ) -> None:
-        settings = [CreatableTopicConfig(key, value) for key, value in configs.items()]
-        topic = CreatableTopic(name, partitions, replication, configs=settings)
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=30_000)
-        while True:
-            try:
-                answer = await self.ask_any(request, CREATE_VERSION, CreateTopicsResponse)
-                code = answer.topics[0].error_code
-                if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-                    return
-            except Unreached:
-                pass
-            await asyncio.sleep(RETRY_S)
+                    place = topic, partition.partition_index
+                    self._leaders[place] = addresses[partition.leader_id]
+                    self._epochs[place] = partition.leader_epoch
 
 
 async def answered(exchange: Exchange, answer: asyncio.Future[M]) -> M:

@@ -1,180 +1,16 @@
-"""Brokers on simulated machines: started, killed, paused, cut off from power, started again.
-
-A process is a run of the real broker on a loop of its own. What outlives it is its machine's:
-storage, clock and address.
-"""
+"""A simulated cluster: machines with brokers, a network between them, and the metadata store."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.config import BrokerConfig
-from penstock.errors import Refused, Unusable
-from penstock.metadata.store import Put, Store, Unavailable, Unknown
-from penstock.node import settings
-from penstock.node.node import Node
-from penstock.sim.disk import SimDisk
+from penstock.metadata.store import Put
 from penstock.sim.loop import VirtualLoop, virtual_loop
-from penstock.sim.network import Internet, SimNetwork
+from penstock.sim.machine import PORT, Machine
+from penstock.sim.network import Internet
 from penstock.sim.scheduler import Scheduler
-from penstock.sim.storage import Storage
-from penstock.sim.store import SimStore, StoreServer
-from penstock.sim.world import SimChance, SimClock
-from penstock.world.ports import Chance, World
-
-PORT = 9092
-DATA_FOLDER = "/data"
-RESTART_S = (0.2, 3.0)
-"""Between these is how long it takes until somebody starts a broker again that has ended."""
-
-
-class Process:
-    """One broker, from its start to its end."""
-
-    def __init__(self, machine: Machine, texts: Mapping[str, str]) -> None:
-        cluster, scheduler = machine.cluster, machine.cluster.scheduler
-        self._machine = machine
-        self._texts = texts
-        self.loop = cluster.loop(f"broker {machine.node_id}.{machine.starts}")
-        self.disk = SimDisk(machine.storage, self.loop, machine.clock)
-        chance = SimChance(scheduler.chance(f"broker {machine.node_id}.{machine.starts}"))
-        network = SimNetwork(cluster.internet, self.loop, machine.host)
-        self.world = World(machine.clock, self.disk, network, chance)
-        self.node: Node | None = None
-        self.is_ready = False
-        self._store: SimStore | None = None
-        self._told_to_stop = asyncio.Event()
-        self._main = self.loop.create_task(self._serve())
-
-    async def _serve(self) -> None:
-        """As `penstock serve` does it, which ends with a message where it cannot go on."""
-        try:
-            self.node = Node(self.world, settings.read(self._texts), self._open_store)
-            await self.node.start()
-        except (Refused, Unusable, Unavailable, Unknown, OSError) as problem:
-            self._machine.exited(f"did not start: {problem}")
-            return
-        self.is_ready = True
-        stopping = asyncio.create_task(self._told_to_stop.wait())
-        await asyncio.wait((stopping, self.node.failed), return_when=asyncio.FIRST_COMPLETED)
-        if self.node.failed.done():
-            self._machine.exited(self.node.failed.result())
-        else:
-            await self._stop(self.node)
-
-    async def _stop(self, node: Node) -> None:
-        self.is_ready = False
-        try:
-            await node.stop()
-        except (Unusable, OSError) as problem:
-            self._machine.exited(f"did not stop: {problem}")
-        else:
-            self._machine.stopped()
-
-    def tell_to_stop(self) -> None:
-        """As SIGTERM does. It may take a while, and is begun once the start is over."""
-        self.loop.call_soon(self._told_to_stop.set)
-
-    async def _open_store(self, config: BrokerConfig, chance: Chance) -> Store:
-        self._store = SimStore(self._machine.cluster.store, self.world.clock.monotonic_ms)
-        return self._store
-
-    def end(self, *, silently: bool = False) -> None:
-        """At once: no callback of it runs any more."""
-        self.loop.kill()
-        self.is_ready = False
-        self.disk.let_go()
-        if self._store is not None:
-            self._store.drop()
-        self._machine.cluster.internet.ended(self.loop, silently=silently)
-
-
-class Machine:
-    def __init__(self, cluster: Cluster, node_id: int) -> None:
-        scheduler = cluster.scheduler
-        random = scheduler.chance(f"machine {node_id}")
-        self.cluster = cluster
-        self.node_id = node_id
-        self.host = f"10.0.0.{node_id}"
-        self.clock = SimClock(scheduler, random.randint(-200, 200), random.uniform(-1e-4, 1e-4))
-        self.storage = Storage(scheduler.chance(f"disk {node_id}"))
-        if cluster.has_data_folders:
-            self.storage.make_folder(DATA_FOLDER)
-        self.process: Process | None = None
-        self.starts = 0
-        self._random = random
-
-    @property
-    def is_ready(self) -> bool:
-        return self.process is not None and self.process.is_ready
-
-    def start(self) -> None:
-        if self.process is None:
-            self.starts += 1
-            texts = {
-                "node.id": str(self.node_id),
-                "listeners": f"{self.host}:{PORT}",
-                "log.dir": DATA_FOLDER,
-                **self.cluster.texts,
-            }
-            self.process = Process(self, texts)
-
-    def exited(self, reason: str) -> None:
-        """By itself. Who looks after the machine starts it again."""
-        self.cluster.scheduler.note(f"broker {self.node_id} ended: {reason}")
-        if not self.cluster.may_exit(reason):
-            self.cluster.scheduler.fail(f"broker {self.node_id} ended by itself: {reason}")
-        self.kill()
-        self.start_later()
-
-    def stopped(self) -> None:
-        """Cleanly, because it was told to."""
-        self.cluster.scheduler.note(f"broker {self.node_id} has stopped")
-        self.kill()
-        self.start_later()
-
-    def start_later(self) -> None:
-        self.cluster.director.call_later(self._random.uniform(*RESTART_S), self.start)
-
-    def kill(self) -> None:
-        """As kill -9 does: what was written is in the page cache, and stays."""
-        process, self.process = self.process, None
-        if process is not None:
-            self.cluster.scheduler.note(f"broker {self.node_id} is killed")
-            process.end()
-
-    def cut_power(self) -> None:
-        """What was not synced is lost or torn."""
-        process, self.process = self.process, None
-        self.cluster.scheduler.note(f"broker {self.node_id} has no power")
-        if process is not None:
-            process.end(silently=True)
-        self.storage.crash()
-
-    def end_in_the_middle(self, steps: int, *, power: bool) -> None:
-        """After so many more changes to the disk, which may be between two of one callback."""
-        if self.process is not None:
-            self.process.disk.die_after(steps, lambda: self._die(power))
-
-    def _die(self, power: bool) -> None:
-        if power:
-            self.cut_power()
-        else:
-            self.kill()
-        self.start_later()
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.process.tell_to_stop()
-
-    def pause(self) -> None:
-        if self.process is not None:
-            self.process.loop.pause()
-
-    def resume(self) -> None:
-        if self.process is not None:
-            self.process.loop.resume()
+from penstock.sim.store import StoreServer
+from penstock.sim.view import View
 
 
 class Cluster:
@@ -196,12 +32,23 @@ class Cluster:
         self.internet = Internet(self.loop("network"), scheduler.chance("network"))
         self.store = StoreServer(self.loop("store"), scheduler.chance("store"))
         self.machines = [Machine(self, node_id) for node_id in range(1, brokers + 1)]
+        self.view = View(self)
         self.may_exit: Callable[[str], bool] = lambda reason: False
 
     def loop(self, name: str) -> VirtualLoop:
         made = virtual_loop(self.scheduler, name)
         self.loops.append(made)
         return made
+
+    def machine(self, node_id: int) -> Machine | None:
+        return next((each for each in self.machines if each.node_id == node_id), None)
+
+    def cut_off(self, machine: Machine) -> None:
+        """From all other brokers and the store; clients reach it as before."""
+        for other in self.machines:
+            if other is not machine:
+                self.internet.cut(machine.host, other.host)
+        self.store.cut_off.add(machine.node_id)
 
     def start(self) -> None:
         for machine in self.machines:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from penstock.sim.groups.history import GroupHistory
+
 
 class Outcome(Enum):
     OK = "ok"
@@ -38,9 +40,19 @@ class History:
     """By reader, each of which goes on where it was."""
     last_reads: dict[str, list[Seen]] = field(default_factory=dict)
     """Of everything from the beginning, after all faults are over."""
+    group: GroupHistory = field(default_factory=GroupHistory)
 
     def send(self, producer: str, partition: int) -> Send:
         """The next value, which is used only once."""
         made = Send(producer, partition, len(self.sends))
         self.sends.append(made)
         return made
+
+    def acknowledged_end(self, partition: int) -> int:
+        """Behind the last value of a partition that a producer was told of."""
+        ends = (
+            send.offset + 1
+            for send in self.sends
+            if send.partition == partition and send.offset is not None
+        )
+        return max(ends, default=0)

@@ -122,7 +122,10 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Any = None
     ) -> asyncio.Task[T]:
-        return asyncio.Task(coro, loop=self, name=name, context=context)
+        made = asyncio.Task(coro, loop=self, name=name, context=context)
+        if self.is_dead:  # made on the way out, in a `finally`: it will never begin
+            self._orphans.append(made)
+        return made
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Called where nobody else is told: by tasks whose exception was never asked for."""

@@ -9,33 +9,39 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from penstock.sim.admin import Admin
 from penstock.sim.checker import check
 from penstock.sim.client import SimClient
 from penstock.sim.cluster import Cluster
+from penstock.sim.groups.checker import check as check_group
+from penstock.sim.groups.group import KINDS, SimGroup
+from penstock.sim.groups.member import Member
+from penstock.sim.groups.onlooker import Onlooker
 from penstock.sim.history import History
 from penstock.sim.listening import listening
+from penstock.sim.pending import pending
 from penstock.sim.producer import SimProducer
 from penstock.sim.reader import SimReader
-from penstock.sim.scenarios import LEASE_MS, SCENARIOS, Scenario
-from penstock.sim.scheduler import Failed, Scheduler
+from penstock.sim.scenarios import SCENARIOS, Scenario
+from penstock.sim.scheduler import Endless, Failed, Scheduler
 from penstock.sim.trace import Trace
+from penstock.sim.watchdog import Stuck, watched
+from penstock.sim.workload import (
+    LAST_READERS,
+    PARTITIONS,
+    PRODUCERS,
+    REPLICAS_MAX,
+    TEXTS,
+    TOPIC,
+    TOPIC_CONFIGS,
+)
 
-TOPIC = "orders"
-PARTITIONS = 3
-PRODUCERS = 2
-REPLICAS_MAX = 3
 LIMIT_S = 300.0
 """Of virtual time: what has not come to its end by then never will."""
+CPU_S_MAX = 120.0
 LOOK_S = 0.05
-SETTLE_S = 10.0
-"""Between the last send and the last reads: a new leader learns in time what is committed."""
-LAST_READERS = 2
-TOPIC_CONFIGS = {"segment.bytes": "8192", "index.interval.bytes": "512"}
-TEXTS = {
-    "broker.session.timeout.ms": str(LEASE_MS),
-    "log.flush.offset.checkpoint.interval.ms": "1500",
-    "log.retention.check.interval.ms": "5000",
-}
+STEPS_OF_A_START = 40
+"""Changes to the disk that a broker makes about as many of before it has its folder in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +49,35 @@ class Result:
     seed: int
     findings: tuple[str, ...]
     sent: int
+    commits: int
     callbacks: int
     virtual_s: float
     cpu_s: float
 
 
 def play(scenario: str, seed: int, trace: Trace | None = None, *, brokers: int = 1) -> Result:
-    """Findings are empty if all went as it must."""
+    """Findings are empty if all went as it must. It always comes to an end."""
     begun_s = time.process_time()
     was_collecting = gc.isenabled()
     gc.disable()  # nothing of a killed process may be taken apart while others run
+    scheduler, history = Scheduler(seed, trace), History()
     try:
-        scheduler = Scheduler(seed, trace)
-        history = History()
-        findings = _played(scheduler, history, SCENARIOS[scenario], brokers)
+        with watched(CPU_S_MAX):
+            findings = _played(scheduler, history, SCENARIOS[scenario], brokers)
+    except Stuck as stuck:
+        findings = (str(stuck),)
     finally:
         if was_collecting:
             gc.enable()
-    cpu_s = time.process_time() - begun_s
-    sent = len(history.sends)
-    return Result(seed, findings, sent, scheduler.callbacks, scheduler.now_s, cpu_s)
+    return Result(
+        seed,
+        findings,
+        len(history.sends),
+        len(history.group.commits),
+        scheduler.callbacks,
+        scheduler.now_s,
+        time.process_time() - begun_s,
+    )
 
 
 def _played(
@@ -70,7 +85,7 @@ def _played(
 ) -> tuple[str, ...]:
     cluster = Cluster(
         scheduler,
-        brokers,
+        max(brokers, scenario.brokers_min),
         {**TEXTS, **scenario.texts},
         has_data_folders=scenario.has_data_folders,
     )
@@ -80,49 +95,77 @@ def _played(
         try:
             scheduler.run(whole.done, LIMIT_S)
             whole.result()
+        except Endless as endless:
+            return (str(endless), *pending(cluster.loops), *_check(history))
         except Failed as failed:
-            return (str(failed), *check(history))
+            return (str(failed), *_check(history))
         gc.collect()  # tells of tasks that failed and that nobody has asked
-        return (*scheduler.failures, *check(history))
+        return (*scheduler.failures, *_check(history))
+
+
+def _check(history: History) -> list[str]:
+    return [*check(history), *check_group(history.group)]
 
 
 async def _play(cluster: Cluster, history: History, scenario: Scenario) -> None:
     cluster.start()
-    await _make_topic(cluster)
+    if scenario.interrupts_starts:
+        _interrupt_starts(cluster)
+    replicas = min(len(cluster.machines), REPLICAS_MAX)
+    await Admin(cluster).create_topic(TOPIC, PARTITIONS, replicas, TOPIC_CONFIGS)
     producers = [
         SimProducer(SimClient(cluster, f"producer {number}"), history, TOPIC, PARTITIONS)
         for number in range(PRODUCERS)
     ]
-    reader = SimReader(SimClient(cluster, "reader"), history, TOPIC, PARTITIONS)
+    reader = SimReader(
+        SimClient(cluster, "reader"), history, TOPIC, PARTITIONS, may_be_damaged=scenario.damages
+    )
+    kind = cluster.scheduler.chance("group").choice(KINDS)
+    group = SimGroup(cluster, history.group, kind, TOPIC, PARTITIONS)
     await scenario.faults(cluster, cluster.scheduler.chance("faults"))
     cluster.heal()
+    group.calm_down()
     for producer in producers:
         producer.stop()
     await _end_of(producers)
-    await asyncio.sleep(SETTLE_S)
+    await _settle(group)
     reader.stop()
     await _end_of([reader])
-    await _read_all(cluster, history)
+    await _read_all(cluster, history, scenario)
 
 
-async def _make_topic(cluster: Cluster) -> None:
-    admin = SimClient(cluster, "admin")
-    replicas = min(len(cluster.machines), REPLICAS_MAX)
-    making = admin.create_topic(TOPIC, PARTITIONS, replicas, TOPIC_CONFIGS)
-    made = admin.loop.create_task(making)
-    while not made.done():
+def _interrupt_starts(cluster: Cluster) -> None:
+    random = cluster.scheduler.chance("starts")
+    for machine in cluster.machines:
+        machine.end_in_the_middle(random.randint(0, STEPS_OF_A_START), power=True)
+
+
+async def _settle(group: SimGroup) -> None:
+    while not group.is_settled():
         await asyncio.sleep(LOOK_S)
-    made.result()
+    for member in group.members:
+        member.stop()
+    await _end_of(group.members)
+    await _end_of([group.last_look()])
 
 
-async def _read_all(cluster: Cluster, history: History) -> None:
+async def _read_all(cluster: Cluster, history: History, scenario: Scenario) -> None:
     """By clients that have seen nothing yet."""
-    clients = [SimClient(cluster, f"last reader {number}") for number in range(LAST_READERS)]
-    readers = [SimReader(each, history, TOPIC, PARTITIONS, to_the_end=True) for each in clients]
+    readers = [
+        SimReader(
+            SimClient(cluster, f"last reader {number}"),
+            history,
+            TOPIC,
+            PARTITIONS,
+            to_the_end=True,
+            may_be_damaged=scenario.damages,
+        )
+        for number in range(LAST_READERS)
+    ]
     await _end_of(readers)
 
 
-async def _end_of(clients: Sequence[SimProducer | SimReader]) -> None:
+async def _end_of(clients: Sequence[SimProducer | SimReader | Member | Onlooker]) -> None:
     """Of what they had to do, in processes of their own."""
     for client in clients:
         while not client.is_done:

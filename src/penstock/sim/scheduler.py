@@ -13,6 +13,8 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING
 
+from penstock.sim.watchdog import Stuck
+
 if TYPE_CHECKING:
     from penstock.sim.loop import Handle, VirtualLoop
     from penstock.sim.trace import Trace
@@ -21,8 +23,16 @@ ROUND_S = 20e-6
 """What one round of callbacks takes, so that waiting in circles comes to an end."""
 
 
+CALLBACKS_MAX = 2_000_000
+"""No run needs a tenth of that."""
+
+
 class Failed(Exception):
     """The run has shown something that must not be."""
+
+
+class Endless(Failed):
+    """It does not come to its end."""
 
 
 class Scheduler:
@@ -68,9 +78,11 @@ class Scheduler:
         try:
             while not is_over():
                 if not self._wake_timers():
-                    self.fail("nothing is left that could happen, and the run is not over")
-                elif self.now_s > limit_s:
-                    self.fail(f"the run is not over after {limit_s} virtual seconds")
+                    raise Endless("nothing is left that could happen, and the run is not over")
+                if self.now_s > limit_s:
+                    raise Endless(f"the run is not over after {limit_s} virtual seconds")
+                if self.callbacks > CALLBACKS_MAX:
+                    raise Endless(f"the run is not over after {CALLBACKS_MAX} callbacks")
                 self._round()
                 if self.failures:
                     raise Failed(self.failures[0])
@@ -121,6 +133,8 @@ class Scheduler:
 
     def _raised(self, loop: VirtualLoop, handle: Handle, problem: BaseException) -> None:
         """Who is killed in the middle of something has no say any more."""
+        if isinstance(problem, Stuck):
+            raise problem
         if loop.is_dead:
             return
         if not isinstance(problem, Exception):

@@ -208,13 +208,18 @@ class Storage:
 
     @property
     def free_bytes(self) -> int:
-        used = sum(len(content.data) for content in self.root.contents())
-        return max(0, self.capacity - self.foreign_bytes - used)
+        """Where nobody else takes any room, what is ours makes no difference."""
+        if not self.foreign_bytes:
+            return self.capacity
+        return max(0, self.capacity - self.foreign_bytes - self._used_bytes)
+
+    @property
+    def _used_bytes(self) -> int:
+        return sum(len(content.data) for content in self.root.contents())
 
     def fill(self, leaving: int) -> None:
         """Somebody else takes all of the room but this."""
-        self.foreign_bytes = 0
-        self.foreign_bytes = self.free_bytes - leaving
+        self.foreign_bytes = self.capacity - self._used_bytes - leaving
 
     def crash(self) -> None:
         """The power goes, and comes back."""

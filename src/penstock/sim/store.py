@@ -50,6 +50,8 @@ class StoreServer:
         self.unknown_rate = 0.0
         """How often a commit's answer is lost, written or not."""
         self.watch_lag_s = 0.0
+        self.cut_off: set[int] = set()
+        """Clients that do not reach it."""
         self._checking: asyncio.TimerHandle | None = None
         self._check_leases()
 
@@ -73,7 +75,8 @@ class StoreServer:
 
     def tell(self) -> None:
         for store in list(self.watchers):
-            store.moved(self.random.random() * self.watch_lag_s)
+            if store.client not in self.cut_off:
+                store.moved(self.random.random() * self.watch_lag_s)
 
     def delay_s(self) -> float:
         return (0.0005 + 0.0015 * self.random.random()) * (200 if self.is_slow else 1)
@@ -92,8 +95,17 @@ class StoreServer:
     def heal(self) -> None:
         self.is_slow = False
         self.unknown_rate = self.watch_lag_s = 0.0
+        self.rejoin()
         if self.is_down:
             self.come_back()
+
+    def rejoin(self) -> None:
+        """Whoever was cut off reaches it again."""
+        self.cut_off.clear()
+        self.tell()
+
+    def is_away_for(self, client: int) -> bool:
+        return self.is_down or client in self.cut_off
 
     def forget(self) -> None:
         """Watches that are behind have to begin anew."""
@@ -114,6 +126,8 @@ class SimStore:
         self._moved = asyncio.Event()
         self._sessions: dict[SimSession, None] = {}
         self.must_reset = False
+        self.client = 0
+        """Who it is; so that one can be cut off, and others not."""
         self._is_closed = False
         server.watchers[self] = None
 
@@ -135,7 +149,7 @@ class SimStore:
     def _arrived(self, work: Callable[[], T], answer: asyncio.Future[T]) -> None:
         """At the server. Where there is none, some callers learn that at once, others wait."""
         server = self._server
-        if server.is_down:
+        if server.is_away_for(self.client):
             if server.random.random() < 0.5:
                 self._loop.call_soon(_refuse, answer, Unavailable("the metadata store is away"))
             return

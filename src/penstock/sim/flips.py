@@ -68,8 +68,8 @@ def _choose(machine: Machine, random: Random) -> tuple[str, Content] | None:
     newest = list({path.rpartition("/")[0]: path for path in logs}.values())
     weighed = [(newest, 0.5), (logs, 0.3), (list(files), 0.2)]
     among, _ = random.choices(weighed, [weight for _, weight in weighed])[0]
-    path = random.choice(among) if among else None
-    return None if path is None else (path, files[path])
+    path = random.choice(among or list(files) or [""])
+    return (path, files[path]) if path else None
 
 
 def _files(folder: Folder, path: str) -> Iterator[tuple[str, Content]]:

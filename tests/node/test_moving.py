@@ -79,6 +79,7 @@ class Brokers:
 
     async def append(self, count: int = 1) -> int:
         """Records that are committed; the end of the log."""
+        await self.until(self._leader_knows)
         node = self.nodes[self.record.leader]
         leader = node.broker.leader("news", 0)
         for _ in range(count):
@@ -90,6 +91,10 @@ class Brokers:
         end = leader.log.end_offset
         await self.until(lambda: leader.high_watermark == end)
         return end
+
+    def _leader_knows(self) -> bool:
+        leader = self.nodes.get(self.record.leader)
+        return leader is not None and leader.image.partition(TOPIC_ID, 0) == self.record
 
     async def move(self, *replicas: int) -> None:
         await self.any.keeper.change(lambda image: reassign(image, "news", 0, replicas, nonce=b"m"))

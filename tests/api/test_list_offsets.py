@@ -205,12 +205,21 @@ async def test_others_have_their_turn_while_large_batches_are_searched(desk: Des
 
 async def test_a_topic_that_is_deleted_meanwhile_is_refused(orders: Desk) -> None:
     outcome = begun(orders, wanting(NOW_MS))
-    found = await outcome.work()
     topic = orders.image.topics["orders"]
     orders.change(lambda image: delete_topic(image, "orders", nonce=topic.id))
     orders.broker.remove_topic(topic)
-    (partition,) = outcome.then(found).topics[0].partitions
-    assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     orders.create("orders")
-    (partition,) = outcome.then(found).topics[0].partitions
-    assert (partition.error_code, partition.offset) == (0, -1)
+    (partition,) = outcome.then(await outcome.work()).topics[0].partitions
+    assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_refusal_that_ends_meanwhile_is_not_taken_for_nothing_found(orders: Desk) -> None:
+    """The first topic is there only when the second one is searched."""
+    wanted = [ListOffsetsPartition(0, -1, NOW_MS)]
+    topics = [ListOffsetsTopic("late", wanted), ListOffsetsTopic("orders", wanted)]
+    outcome = begun(orders, ListOffsetsRequest(-1, 0, topics))
+    orders.create("late")
+    orders.append("late")
+    answered = outcome.then(await outcome.work())
+    codes = [topic.partitions[0].error_code for topic in answered.topics]
+    assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0]

@@ -12,6 +12,7 @@ import lz4.frame
 import pytest
 import zstandard
 from tests.api.desk import NOW_MS, Desk
+from tests.api.slow_logs import PRODUCERS, make_slow_to_open, never_open, reopened
 from tests.log.failing import FailingDisk
 from tests.raw_client import a_batch, produce_of
 
@@ -21,7 +22,6 @@ from penstock.api.handlers import k00_produce
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Later, Resume
 from penstock.errors import ErrorCode
-from penstock.log.partition_log import PartitionLog
 from penstock.wire.batch import HEADER_SIZE, read_header, seal
 from penstock.wire.codec import encode_request
 from penstock.wire.compression import Codec
@@ -402,21 +402,12 @@ async def test_a_batch_too_small_for_its_records_is_refused_without_a_look(desk:
 
 
 async def test_a_log_that_takes_long_to_open_is_waited_for_with_a_copy_of_the_records(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk,
 ) -> None:
     """Were it refused, a producer's later batches might be taken before the first."""
     desk.create("news")
-    desk.append("news", count=3)
-    again = desk.restart()
-    again.broker.open_soon = lambda log: False
-    attempts: list[PartitionLog] = []
-    a_little = PartitionLog.open_a_little
-
-    def slowly(log: PartitionLog) -> bool:
-        attempts.append(log)
-        return len(attempts) > 1 and a_little(log)
-
-    monkeypatch.setattr(PartitionLog, "open_a_little", slowly)
+    make_slow_to_open(desk, "news")
+    again = reopened(desk)
     call = again.call(produce_of("news", bytes(a_batch(b"v")), acks=1), 9)
     assert isinstance(call.request, ProduceRequest)
     received = call.request.topic_data[0].partition_data[0].records
@@ -425,7 +416,24 @@ async def test_a_log_that_takes_long_to_open_is_waited_for_with_a_copy_of_the_re
     assert isinstance(received, memoryview)
     received[:] = bytes(len(received))  # the buffer is used again
     answer: Any = waiting.then(await waiting.work())
-    assert answer.responses[0].partition_responses[0].base_offset == 3
+    assert answer.responses[0].partition_responses[0].base_offset == PRODUCERS
+
+
+async def test_a_log_that_takes_too_long_to_open_takes_no_longer_than_the_request_allows(
+    desk: Desk,
+) -> None:
+    desk.create("news")
+    make_slow_to_open(desk, "news")
+    desk.create("others")
+    again = desk.restart()
+    waits = never_open(again)
+    request = produce_of("news", bytes(a_batch(b"v")), acks=1)
+    request.topic_data += produce_of("others", bytes(a_batch(b"v")), acks=1).topic_data
+    request.timeout_ms = 500
+    answer = await again.ask_and_wait(request, 9)
+    codes = {each.name: each.partition_responses[0].error_code for each in answer.responses}
+    assert codes == {"news": ErrorCode.NOT_LEADER_OR_FOLLOWER, "others": 0}
+    assert waits == [500]
 
 
 async def test_a_compacted_topic_takes_no_record_without_a_key(desk: Desk) -> None:

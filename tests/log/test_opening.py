@@ -85,6 +85,16 @@ def test_most_logs_are_open_after_one_step(disk: RealDisk, folder: Path) -> None
     assert closed(disk, folder.parent / "empty-0", 0).open_a_little()
 
 
+def test_a_few_producers_do_not_make_a_log_slow_to_open(disk: RealDisk, folder: Path) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, CONFIG)
+    for number in range(100):
+        put(log, b"x", producer_id=number, producer_epoch=0, base_sequence=0)
+    log.close()
+    again = closed(disk, folder, 100)
+    assert again.open_a_little()
+    assert set(again.producers.producers) == set(range(100))
+
+
 def test_who_cannot_wait_goes_on_with_what_others_have_begun(disk: RealDisk, written: Path) -> None:
     log = closed(disk, written)
     one, other = log.open_steps(), log.open_steps()

@@ -7,15 +7,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
+from penstock.api.opening import Opening
 from penstock.config import BROKER_SETTINGS, BrokerConfig
-from penstock.errors import ErrorCode, Refused, Unusable
+from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
-from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Steps
 from penstock.metadata.cluster import Topic
 from penstock.metadata.election import leader_is_new
@@ -28,8 +27,6 @@ from penstock.world.ports import Chance, Clock, Cold, Disk
 
 lines = logging.getLogger(__name__)
 
-
-OPEN_AGAIN_MS = 5000
 Place = tuple[bytes, int]
 """A partition, by its topic's id and its index."""
 InSteps = Callable[[Steps[Any]], Awaitable[Any]]
@@ -49,16 +46,6 @@ class Dropped(NamedTuple):
 
     paths: list[str]
     delay_ms: int
-
-
-class NotOpen(Refused):
-    """A log of which something has to be made again, which takes its time: ask again later, or when
-    the log's own steps have been carried out."""
-
-    def __init__(self, name: str, steps: Callable[[], Steps[None]]) -> None:
-        super().__init__(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{name} is being opened; try again")
-        self.steps = steps
-        """Whether the log can be opened shows at the next attempt."""
 
 
 class Broker:
@@ -84,10 +71,9 @@ class Broker:
         self.in_steps = in_steps
         self.fetch_sessions = FetchSessions(config.fetch_sessions, chance)
         self.monotonic_ms = clock.monotonic_ms
+        self.opening = Opening(log_dir, image, clock.monotonic_ms)
         self.groups = Coordinator(self, clock)
         self.disk_is_full = False
-        self.open_soon: Callable[[PartitionLog], bool] = _opened
-        """For a log that takes long to open; whether that is done."""
         self.has_lease: Callable[[], bool] = lambda: True
         """Whether the store has confirmed lately that this broker is registered."""
         self.is_registered = True
@@ -105,10 +91,6 @@ class Broker:
         self.on_caught_up: Callable[[], None] = lambda: None
         self._moved: dict[Leader, None] = {}
         self._dropped: list[Dropped] = []
-        self._unopened: dict[PartitionLog, tuple[Exception, float]] = {}
-        """Logs that could not be opened, and until when that is not tried again."""
-        self._unreadable: set[str] = set()
-        """Partitions whose logs could not be opened, so that it is said once."""
 
     @property
     def controller_id(self) -> int:
@@ -164,7 +146,7 @@ class Broker:
                 f"broker {partition.leader} leads {topic.name}-{index}",
             )
         self._refuse_old_term(topic, index, partition)
-        log = self._open_log(topic, index, partition.leader_epoch)
+        log = self.opening.log(topic, index, partition.leader_epoch)
         leader = Leader(self.node_id, topic.name, index, partition, log, self.monotonic_ms())
         self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
         if log.synced_end < log.end_offset:  # it was recovered just now: it counts once synced
@@ -180,37 +162,6 @@ class Broker:
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {self.node_id} has just been started, and waits for its term to begin",
             )
-
-    def _open_log(self, topic: Topic, index: int, epoch: int | None = None) -> PartitionLog:
-        """One log that cannot be read takes nothing else down with it. `epoch`: a leader's."""
-        name = f"{topic.name}-{index}"
-        try:
-            log = self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
-            self._check_opening(log)
-            if not (log.open_a_little() or self.open_soon(log)):
-                raise NotOpen(name, partial(self.opening, log))
-            if epoch is not None:
-                _check_leads(log, epoch)
-        except (OSError, Unusable) as problem:
-            if name not in self._unreadable:
-                self._unreadable.add(name)
-                lines.error("%s cannot be read: %s", name, problem)
-            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{name} cannot be read") from problem
-        for damage in log.damage:
-            lines.error("%s is damaged: %s; reads of it are refused", name, damage)
-        return log
-
-    def opening(self, log: PartitionLog) -> Steps[None]:
-        """A log that takes long to open; why it cannot be, its users are told for a while."""
-        try:
-            yield from log.open_steps()
-        except (OSError, Unusable, Refused) as problem:
-            self._unopened[log] = problem, self.monotonic_ms() + OPEN_AGAIN_MS
-
-    def _check_opening(self, log: PartitionLog) -> None:
-        problem, until_ms = self._unopened.get(log, (None, 0.0))
-        if problem is not None and self.monotonic_ms() < until_ms:
-            raise problem
 
     def open_leaders(self) -> list[Leader]:
         """Partitions that have been used since the start; the others have nothing to look after."""
@@ -289,7 +240,7 @@ class Broker:
         topic, record = self.image.topic_by_id(place[0]), self.image.partition(*place)
         if topic is None or record is None or not self.is_follower(place):
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "there is nothing to follow here")
-        log = self._open_log(topic, place[1])
+        log = self.opening.log(topic, place[1])
         if log.damage and self.node_id not in record.isr:
             first = min(stretch.first_offset for stretch in log.damage)
             lines.warning("%s-%d is copied again from %d on", topic.name, place[1], first)
@@ -404,19 +355,3 @@ class Broker:
                 f"the disk of {self.config.data_dir} is full, but for a reserve and disk.free.min."
                 f"bytes={self.config.disk_free_min_bytes}; free some space or lower retention",
             )
-
-
-def _check_leads(log: PartitionLog, epoch: int) -> None:
-    """A leader of an epoch that is over would write what nobody can tell from its successors'
-    records. That happens with a store that was put back by other means than ours."""
-    if log.latest_epoch > epoch:
-        raise Unusable(
-            f"it has records of leader epoch {log.latest_epoch}, and the metadata store says that "
-            f"it is {epoch}: the store is older than the data; make a backup of it with `penstock "
-            "backup create`, and put that back with `penstock backup restore`"
-        )
-
-
-def _opened(log: PartitionLog) -> bool:
-    log.open()
-    return True

@@ -101,7 +101,7 @@ def decoded(data: bytes, path: str) -> Generator[None, None, ProducerStates | No
 def _decode_body(data: bytes) -> Generator[None, None, ProducerStates]:
     states = ProducerStates()
     position, before, is_sorted = _HEAD.size + _COUNT.size, -1, True
-    for number in range(_COUNT.unpack_from(data, _HEAD.size)[0]):
+    for number in range(1, _COUNT.unpack_from(data, _HEAD.size)[0] + 1):
         producer_id, epoch, sequence, offset, delta, timestamp, coordinator, first = (
             _ENTRY.unpack_from(data, position)
         )
@@ -125,11 +125,9 @@ def _decode_body(data: bytes) -> Generator[None, None, ProducerStates]:
 
 
 def _decode_more(data: bytes, position: int, states: ProducerStates) -> Iterator[None]:
-    for number in count():
+    for number in count(1):
         if position >= len(data):
             return
-        if number % PRODUCERS_A_SLICE == 0:
-            yield
         producer_id, batch_count = _MORE.unpack_from(data, position)
         position += _MORE.size
         batches: list[WrittenBatch] = []
@@ -137,6 +135,8 @@ def _decode_more(data: bytes, position: int, states: ProducerStates) -> Iterator
             batches.append(_written(*_BATCH.unpack_from(data, position)))
             position += _BATCH.size
         states.producers[producer_id].batches = tuple(batches[-BATCHES_REMEMBERED:])
+        if number % PRODUCERS_A_SLICE == 0:
+            yield
 
 
 def _written(sequence: int, offset: int, delta: int, timestamp: int) -> WrittenBatch:

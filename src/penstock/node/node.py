@@ -19,7 +19,6 @@ from penstock.api.broker import Broker
 from penstock.api.table import answered
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
-from penstock.log.partition_log import PartitionLog
 from penstock.metadata.changes import Commit
 from penstock.metadata.cluster import Changed, Topic
 from penstock.metadata.cluster_changes import announce_leaving, register_broker
@@ -38,6 +37,7 @@ from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
 from penstock.server.insync import InSync
+from penstock.server.opener import Opener
 from penstock.server.reserve import Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
@@ -70,8 +70,6 @@ class Node:
         self._incarnations: deque[bytes] = deque(maxlen=REGISTRATIONS_KEPT)
         """Of this process's own registrations."""
         self.controlling: Controlling | None = None
-        self._opening: dict[PartitionLog, asyncio.Task[None]] = {}
-        """Logs that take long to open, because something of them has to be made again."""
         self._lost: set[Place] = set()
         """Partitions whose records were there, and are not at this start."""
 
@@ -158,7 +156,8 @@ class Node:
         self.insync = InSync(self.door, self.keeper)
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
-        self.broker.open_soon = self._open_soon
+        self.opener = Opener(self.broker.opening)
+        self.broker.opening.soon, self.broker.opening.ended = self.opener.soon, self.opener.ended
         self.keeper.on_change = self._follow
         self.keeper.make_room = self._make_room
 
@@ -374,18 +373,6 @@ class Node:
         for topic in self.image.topics.values():
             yield from ((topic.id, index) for index in range(topic.record.partitions))
 
-    def _open_soon(self, partition: PartitionLog) -> bool:
-        if partition not in self._opening:
-            task = asyncio.create_task(self._open_in_steps(partition))
-            self._opening[partition] = task
-        return False
-
-    async def _open_in_steps(self, partition: PartitionLog) -> None:
-        try:
-            await self.broker.in_steps(self.broker.opening(partition))
-        finally:
-            del self._opening[partition]
-
     def _has_lease(self) -> bool:
         return not self.session.suspended
 
@@ -416,7 +403,7 @@ class Node:
         if self.controlling is not None:
             await self.controlling.stop()
         await self.upkeep.stop()
-        await asyncio.gather(*self._opening.values())
+        await self.opener.stop()
         try:
             await self._close_logs()
         finally:

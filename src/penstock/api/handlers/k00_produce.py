@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from penstock.api.broker import Broker, NotOpen
+from penstock.api.broker import Broker
 from penstock.api.call import Call, Unanswerable
+from penstock.api.opening import NotOpen
 from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
@@ -83,11 +84,15 @@ class Produce:
 
     def outcome(self) -> Outcome[ProduceResponse]:
         """A log that takes long to open is waited for, and so do the requests after this one: were
-        it refused, and a later one taken, a producer's batches would be out of order."""
+        it refused at once, and a later one taken, a producer's batches would be out of order."""
         if closed := list(self.closed()):
             self.keep_records()
-            work = partial(self.broker.in_steps, _opened(closed))
-            return Resume(work, lambda _: self.outcome())
+            wait_ms = self.request.timeout_ms
+            work = partial(self.broker.opening.waited_for, closed, wait_ms)
+            return Resume(work, lambda _: self.once_open())
+        return self.once_open()
+
+    def once_open(self) -> Outcome[ProduceResponse]:
         for topic in self.request.topic_data:
             answers = [self.check(topic, part) for part in topic.partition_data]
             answered = TopicProduceResponse(topic.name, topic.topic_id, answers)
@@ -96,13 +101,13 @@ class Produce:
             return self.look_inside_first()
         return self.append_all(self.pieces)
 
-    def closed(self) -> Iterator[NotOpen]:
+    def closed(self) -> Iterator[PartitionLog]:
         for topic in self.request.topic_data:
             for part in topic.partition_data:
                 try:
                     self.leader(topic, part)
                 except NotOpen as not_open:
-                    yield not_open
+                    yield not_open.log
                 except Refused:
                     pass  # the answer says so
 
@@ -257,11 +262,6 @@ def _looked_inside(
         limit = max(limit - len(batch), 0)
         done.append(piece._replace(batch=batch, header=read_header(batch)))
     return Looked(done, [])
-
-
-def _opened(closed: list[NotOpen]) -> Steps[None]:
-    for each in closed:
-        yield from each.steps()
 
 
 def _prepared(logs: list[PartitionLog]) -> Steps[None]:

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from penstock.api.broker import Broker, NotOpen
+from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.fetch_sessions import Fetching, Key
+from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
 from penstock.api.slices import in_slices
 from penstock.errors import ErrorCode, Refused
@@ -71,6 +72,8 @@ class Gathered:
     """One for each answer; None where there is none."""
     marks: list[object] = field(default_factory=list)
     """What each leader's log was when it was looked at."""
+    closed: list[PartitionLog] = field(default_factory=list)
+    """Those that are being opened."""
 
     def add(self, key: Key, data: PartitionData, leader: Replica | None, mark: object) -> None:
         self.answers.append((key, data))
@@ -142,6 +145,7 @@ class Fetch:
             if len(found.answers) >= LOOKED_AT_AT_ONCE:
                 self.seen = found
                 return self.gather_news()  # what has moved during a pause wakes nobody yet
+            self.check_open(found)
         except NotYet as not_yet:
             return not_yet
         return found
@@ -162,7 +166,15 @@ class Fetch:
                 found.size -= len(data.records or b"")
                 wanted = self.fetching.partitions[number][1]
                 found.answers[number] = key, self.look_at(key, wanted, found)[0]
+        self.check_open(found)
         return found
+
+    def check_open(self, found: Gathered) -> None:
+        """Logs that take long to open are waited for, in place of records."""
+        if found.closed and not self.time_is_up:
+            self.time_is_up = True
+            wait_ms = self.request.max_wait_ms
+            raise NotYet(partial(self.broker.opening.waited_for, found.closed, wait_ms))
 
     def mark(self, leader: Replica) -> object:
         """What changes when another look is worth while, besides what `has_moved` sees."""
@@ -184,9 +196,9 @@ class Fetch:
             leader = self.leader(key)
             leader.log.write_out()  # should that fail, it is not this partition's reading
             self.read_safely(leader, wanted, data, found)
-        except NotOpen as not_open:
-            raise NotYet(partial(self.broker.in_steps, not_open.steps())) from None
         except Refused as refused:
+            if isinstance(refused, NotOpen):
+                found.closed.append(refused.log)
             data.error_code = refused.code
             data.records = b""
             found.must_answer = True
@@ -199,6 +211,8 @@ class Fetch:
             if self.by_id:
                 return broker.leader_by_id(topic_id, index)
             return broker.leader(topic, index)
+        except NotOpen:
+            raise
         except Refused as refused:
             if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER or not self.may_follow:
                 raise

@@ -10,10 +10,14 @@ a debugging client, which is told the end of the log even above the high waterma
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.outcome import Outcome, Resume
+from penstock.api.open_first import open_first
+from penstock.api.outcome import Outcome
+from penstock.api.slices import SLICE_ELEMENTS, in_slices
 from penstock.errors import ErrorCode, Refused
 from penstock.log.segment import Amiss
 from penstock.log.steps import Steps
@@ -42,37 +46,79 @@ Found = dict[tuple[Leader, int], TimedOffset | Refused | None]
 """What was found for a partition and a timestamp, or why nothing can be."""
 
 
+def _named(request: ListOffsetsRequest) -> Iterator[tuple[str, int]]:
+    for topic in request.topics:
+        yield from ((topic.name, each.partition_index) for each in topic.partitions)
+
+
+@open_first(_named)
 def list_offsets(
     broker: Broker, request: ListOffsetsRequest, call: Call
 ) -> Outcome[ListOffsetsResponse]:
-    wanted = (each.timestamp for topic in request.topics for each in topic.partitions)
-    if not any(map(_is_searched, wanted)):
-        return _answer(broker, request, call.version, {})
-    return Resume(
-        lambda: broker.in_steps(_search(broker, request, call.version)),
-        lambda found: _answer(broker, request, call.version, found),
+    return in_slices(
+        broker,
+        _topics(broker, request, call.version),
+        lambda topics: ListOffsetsResponse(topics=topics),
     )
+
+
+def _topics(
+    broker: Broker, request: ListOffsetsRequest, version: int
+) -> Steps[list[ListOffsetsTopicResponse]]:
+    """Each partition is looked at once, so that its answer is of one moment."""
+    asking = Asking(broker, request, version)
+    count, answers = 0, [ListOffsetsTopicResponse(topic.name) for topic in request.topics]
+    for topic, told in zip(request.topics, answers, strict=True):
+        for wanted in topic.partitions:
+            answer = yield from asking.answer(topic.name, wanted)
+            told.partitions.append(answer)
+            count += 1
+            if count % SLICE_ELEMENTS == 0:
+                yield None
+    return answers
 
 
 def _is_searched(timestamp: int) -> bool:
     return timestamp >= 0 or timestamp == MAX_TIMESTAMP
 
 
-def _search(broker: Broker, request: ListOffsetsRequest, version: int) -> Steps[Found]:
-    """One after the other, each once; a request may name a partition many times."""
-    found: Found = {}
-    for topic in request.topics:
-        for wanted in topic.partitions:
-            timestamp = wanted.timestamp
-            if not _is_searched(timestamp):
-                continue
-            try:
-                leader = _leader(broker, topic.name, wanted, version)
-            except Refused:
-                continue  # the answer says so
-            if (leader, timestamp) not in found:
-                found[leader, timestamp] = yield from _safely(leader, timestamp, request)
-    return found
+@dataclass(slots=True)
+class Asking:
+    broker: Broker
+    request: ListOffsetsRequest
+    version: int
+    found: Found = field(default_factory=dict)
+
+    def answer(
+        self, topic: str, wanted: ListOffsetsPartition
+    ) -> Steps[ListOffsetsPartitionResponse]:
+        answer = ListOffsetsPartitionResponse(wanted.partition_index)
+        try:
+            leader = _leader(self.broker, topic, wanted, self.version)
+            if _is_searched(wanted.timestamp):
+                record = yield from self.search(leader, wanted.timestamp)
+                if record is not None:
+                    answer.timestamp, answer.offset = record.timestamp, record.offset
+            else:
+                answer.offset = _boundary(leader, wanted.timestamp, self.request)
+            if answer.offset >= 0:
+                answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
+        except Refused as refused:
+            answer.error_code = refused.code
+        return answer
+
+    def search(self, leader: Leader, timestamp: int) -> Steps[TimedOffset | None]:
+        """Each once; a request may name a partition many times."""
+        key = leader, timestamp
+        if key not in self.found:
+            yield None  # what this pass has appended is not written out yet
+            self.found[key] = yield from _safely(leader, timestamp, self.request)
+        found = self.found[key]
+        if leader.over is not None:
+            raise Refused(leader.over, "this broker does not lead the partition any more")
+        if isinstance(found, Refused):
+            raise found
+        return found
 
 
 def _safely(
@@ -95,44 +141,6 @@ def _steps(
     if timestamp == MAX_TIMESTAMP:
         return leader.log.max_timestamp(end)
     return leader.log.offset_for_timestamp(timestamp, end)
-
-
-def _answer(
-    broker: Broker, request: ListOffsetsRequest, version: int, found: Found
-) -> ListOffsetsResponse:
-    response = ListOffsetsResponse()
-    for topic in request.topics:
-        told = ListOffsetsTopicResponse(topic.name)
-        for wanted in topic.partitions:
-            answer = ListOffsetsPartitionResponse(wanted.partition_index)
-            try:
-                leader = _leader(broker, topic.name, wanted, version)
-                _tell(answer, leader, wanted.timestamp, request, found)
-            except Refused as refused:
-                answer.error_code = refused.code
-            told.partitions.append(answer)
-        response.topics.append(told)
-    return response
-
-
-def _tell(
-    answer: ListOffsetsPartitionResponse,
-    leader: Leader,
-    timestamp: int,
-    request: ListOffsetsRequest,
-    found: Found,
-) -> None:
-    if _is_searched(timestamp):
-        record = found.get((leader, timestamp))
-        if isinstance(record, Refused):
-            raise record
-        if record is not None:
-            answer.timestamp, answer.offset = record.timestamp, record.offset
-    else:
-        answer.offset = _boundary(leader, timestamp, request)
-    if answer.offset >= 0:
-        leader.log.open()
-        answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
 
 
 def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition, version: int) -> Leader:

@@ -8,11 +8,12 @@ last offset counts, as in Kafka.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.open_first import open_first
 from penstock.api.outcome import Later, Outcome, Resume
 from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.errors import ErrorCode, Refused
@@ -32,6 +33,12 @@ UP_TO_HIGH_WATERMARK = -1
 Results = Mapping[str, list[DeleteRecordsPartitionResult]]
 
 
+def _named(request: DeleteRecordsRequest) -> Iterator[tuple[str, int]]:
+    for topic in request.topics:
+        yield from ((topic.name, each.partition_index) for each in topic.partitions)
+
+
+@open_first(_named)
 def delete_records(
     broker: Broker, request: DeleteRecordsRequest, call: Call
 ) -> Outcome[DeleteRecordsResponse]:

@@ -5,10 +5,12 @@ The answer is for the largest epoch at or below the one asked for (KIP-279).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.open_first import open_first
 from penstock.api.outcome import Outcome
 from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.errors import Refused
@@ -22,6 +24,12 @@ from penstock.wire.messages.k23_offset_for_leader_epoch import (
 )
 
 
+def _named(request: OffsetForLeaderEpochRequest) -> Iterator[tuple[str, int]]:
+    for topic in request.topics:
+        yield from ((topic.topic, each.partition) for each in topic.partitions)
+
+
+@open_first(_named)
 def offset_for_leader_epoch(
     broker: Broker, request: OffsetForLeaderEpochRequest, call: Call
 ) -> Outcome[OffsetForLeaderEpochResponse]:

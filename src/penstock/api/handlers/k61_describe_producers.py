@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.open_first import open_first
 from penstock.api.outcome import Outcome
 from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.errors import Refused
@@ -24,6 +25,12 @@ from penstock.wire.messages.k61_describe_producers import (
 )
 
 
+def _named(request: DescribeProducersRequest) -> Iterator[tuple[str, int]]:
+    for topic in request.topics:
+        yield from ((topic.name, index) for index in topic.partition_indexes)
+
+
+@open_first(_named)
 def describe_producers(
     broker: Broker, request: DescribeProducersRequest, call: Call
 ) -> Outcome[DescribeProducersResponse]:

@@ -1,0 +1,113 @@
+"""After a restart: who asks for a partition whose log takes long to open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.api.desk import Desk
+from tests.api.slow_logs import PRODUCERS, make_slow_to_open, never_open, reopened
+
+from penstock.api.opening import WAIT_MS_MAX
+from penstock.errors import ErrorCode
+from penstock.wire.codec import Message
+from penstock.wire.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from penstock.wire.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from penstock.wire.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from penstock.wire.messages.k23_offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from penstock.wire.messages.k61_describe_producers import (
+    DescribeProducersRequest,
+    TopicRequest,
+)
+
+MAX_WAIT_MS = 300
+FETCH = FetchRequest(
+    max_wait_ms=MAX_WAIT_MS,
+    min_bytes=1,
+    max_bytes=1 << 20,
+    topics=[
+        FetchTopic(
+            "orders",
+            partitions=[
+                FetchPartition(index, fetch_offset=PRODUCERS - 1, partition_max_bytes=1 << 20)
+                for index in (0, 1)
+            ],
+        )
+    ],
+)
+
+
+def list_offsets(timestamp: int) -> ListOffsetsRequest:
+    wanted = [ListOffsetsPartition(index, -1, timestamp) for index in (0, 1)]
+    return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("orders", wanted)])
+
+
+REQUESTS: dict[str, tuple[Message, int | None]] = {
+    "fetch, which may ask a follower": (FETCH, 12),
+    "fetch": (FETCH, 10),
+    "the end": (list_offsets(-1), None),
+    "by time": (list_offsets(1), None),
+    "the newest": (list_offsets(-3), None),
+    "delete records": (
+        DeleteRecordsRequest(
+            [DeleteRecordsTopic("orders", [DeleteRecordsPartition(index, 1) for index in (0, 1)])]
+        ),
+        None,
+    ),
+    "epochs": (
+        OffsetForLeaderEpochRequest(
+            -1,
+            [
+                OffsetForLeaderTopic(
+                    "orders", [OffsetForLeaderPartition(index, -1, 0) for index in (0, 1)]
+                )
+            ],
+        ),
+        None,
+    ),
+    "producers": (DescribeProducersRequest([TopicRequest("orders", [0, 1])]), None),
+}
+
+
+@pytest.fixture
+def orders(desk: Desk) -> Desk:
+    desk.create("orders", partitions=2)
+    for index in (0, 1):
+        make_slow_to_open(desk, "orders", index)
+    return desk
+
+
+def parts_of(answer: Any) -> list[Any]:
+    (topic,) = getattr(answer, "topics", None) or answer.responses
+    return list(topic.partitions)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_who_asks_first_waits_until_the_logs_are_open(orders: Desk, name: str) -> None:
+    request, version = REQUESTS[name]
+    again = reopened(orders)
+    first = parts_of(await again.ask_and_wait(request, version))
+    assert [part.error_code for part in first] == [0, 0]
+    assert first == parts_of(await again.ask_and_wait(request, version))
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_who_has_waited_long_enough_is_to_ask_again(orders: Desk, name: str) -> None:
+    request, version = REQUESTS[name]
+    again = orders.restart()
+    waits = never_open(again)
+    parts = parts_of(await again.ask_and_wait(request, version))
+    assert {part.error_code for part in parts} == {ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    assert waits == [MAX_WAIT_MS if request is FETCH else WAIT_MS_MAX]

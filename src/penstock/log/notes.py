@@ -27,6 +27,13 @@ def write_damage(log: PartitionLog) -> None:
         log.disk.remove(f"{log.folder}/{layout.DAMAGE_FILE}")
 
 
+def keep_damage(log: PartitionLog, kept: list[damage.Damage]) -> None:
+    """The rest is gone, with its bytes: what comes in their place is not to suffer for it."""
+    before, log.damage = log.damage, kept
+    if kept != before:
+        write_damage(log)
+
+
 def write_compacted(log: PartitionLog) -> File:
     """To be synced, with the folder, before the log has its first gap."""
     file = log.disk.open(f"{log.folder}/{layout.COMPACTED_FILE}")
@@ -35,8 +42,13 @@ def write_compacted(log: PartitionLog) -> File:
 
 
 def read_damage(log: PartitionLog) -> list[damage.Damage]:
+    """Of segments that are there: others may have gone just before a crash."""
     path = f"{log.folder}/{layout.DAMAGE_FILE}"
-    return damage.decode(log.disk.read_whole(path), path) if log.disk.exists(path) else []
+    if not log.disk.exists(path):
+        return []
+    bases = {segment.base for segment in log.segments}
+    noted = damage.decode(log.disk.read_whole(path), path)
+    return [stretch for stretch in noted if stretch.segment_base in bases]
 
 
 def read_epochs(log: PartitionLog) -> leader_epochs.LeaderEpochs | None:

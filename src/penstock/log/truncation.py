@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from penstock.errors import ErrorCode, Refused
-from penstock.log import layout, loading, snapshotting, swapping
+from penstock.log import layout, loading, notes, snapshotting, swapping
 from penstock.log.producer_state import ProducerStates
 from penstock.log.steps import exhaust
 from penstock.wire.batch import NO_TIMESTAMP
@@ -88,7 +88,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
         active.truncate(*boundary)
     log.note_folder(log.folder)
     _ends_at(log, exhaust(active.next_offset()) if active.size else active.base)
-    log.damage = [stretch for stretch in log.damage if stretch.first_offset < log.end_offset]
+    notes.keep_damage(log, [each for each in log.damage if each.first_offset < log.end_offset])
 
 
 def _before_damage(log: PartitionLog, offset: int) -> int:
@@ -128,7 +128,8 @@ def start_over(log: PartitionLog, offset: int) -> None:
         segment.remove()
         log.indexes.drop(segment)
     log.segments, log.active, log.is_torn = [], None, False
-    log.rolled, log.damage = [], []
+    log.rolled = []
+    notes.keep_damage(log, [])
     snapshotting.drop_after(log, -1)
     log.epochs.truncate_end(0)
     log.producers = ProducerStates()
@@ -170,7 +171,6 @@ def drop_first(log: PartitionLog, reasons: Sequence[str]) -> list[str]:
     log.touched = True
     log.start_offset = max(log.start_offset, log.segments[count].base)
     log.epochs.truncate_start(log.start_offset)
-    log.damage = [stretch for stretch in log.damage if stretch.end_offset > log.start_offset]
     log.forget_marks()
     log.note_folder(log.folder)
     files: list[str] = []
@@ -180,7 +180,15 @@ def drop_first(log: PartitionLog, reasons: Sequence[str]) -> list[str]:
     except OSError:
         if not files:
             raise
+    finally:
+        _forget_damage(log)
     return files
+
+
+def _forget_damage(log: PartitionLog) -> None:
+    """Before what is deleted. Where that cannot be noted, the next start finds no such segment."""
+    with suppress(OSError):
+        notes.keep_damage(log, [each for each in log.damage if each.end_offset > log.start_offset])
 
 
 def _drop(log: PartitionLog, segment: Segment, reason: str) -> list[str]:

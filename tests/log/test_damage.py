@@ -22,7 +22,7 @@ from tests.log.timing import finished, newest, patient_headers, since
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
-from penstock.log import recovery, window
+from penstock.log import layout, recovery, window
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.wire import batch as batches
@@ -260,3 +260,60 @@ def test_a_wrong_offset_that_a_compacted_log_could_have_is_believed(
     flip(folder / FIRST, 9 * SIZE + 6)
     again = opened(disk, str(folder), config)
     assert (again.damage, again.end_offset) == ([], 27 + 256 + 3)
+
+
+def reopened(disk: RealDisk, folder: Path, end: int) -> PartitionLog:
+    """After a clean stop: nothing is looked through."""
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    log.end_offset = log.written_end = log.synced_end = log.recovery_point = end
+    log.open()
+    return log
+
+
+def never_served(log: PartitionLog, bad: range, before: int) -> None:
+    """Whoever asks gets the batch that holds an offset, or is refused if that is the bad one."""
+    for offset in range(before):
+        log.forget_marks()
+        for max_bytes in (1, SIZE, 3 * SIZE):
+            if offset in bad:
+                with pytest.raises(Refused) as refused:
+                    patient_headers(log, offset, max_bytes, before)
+                assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
+            else:
+                headers = patient_headers(log, offset, max_bytes, before)
+                assert headers[0].base_offset == offset // 3 * 3
+
+
+@pytest.mark.parametrize("bit", range(64))
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_a_wrong_offset_is_found_out_by_who_reads_there(
+    log: PartitionLog, disk: RealDisk, folder: Path, bit: int, is_finished: bool
+) -> None:
+    ten(log)
+    if is_finished:
+        log.roll()
+        ten(log)
+    log.close()
+    flip(folder / FIRST, 5 * SIZE + 7 - bit // 8, bit % 8)
+    again = reopened(disk, folder, log.end_offset)
+    for before in (27, log.end_offset):  # the high watermark may lie in the same segment
+        never_served(again, range(15, 18), before)
+    assert stretches(again) == [(15, 18)]
+
+
+@pytest.mark.parametrize("bit", range(5, 63))
+def test_a_batch_of_a_compacted_log_cannot_lie_past_its_segment(
+    disk: RealDisk, folder: Path, bit: int
+) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    ten(log)
+    log.roll()
+    ten(log)
+    log.close()
+    (folder / layout.COMPACTED_FILE).touch()
+    flip(folder / FIRST, 9 * SIZE + 7 - bit // 8, bit % 8)
+    again = reopened(disk, folder, 60)
+    with pytest.raises(Refused) as refused:
+        patient_headers(again, 27)
+    assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
+    assert patient_headers(again, 30)[0].base_offset == 30

@@ -49,7 +49,7 @@ def drop_expired(log: PartitionLog, now_ms: int, committed: int) -> list[str]:
 
 
 def patient_headers(
-    log: PartitionLog, offset: int, max_bytes: int = EVERYTHING
+    log: PartitionLog, offset: int, max_bytes: int = EVERYTHING, before: int | None = None
 ) -> list[BatchHeader]:
     """What one read gives, after whatever has to be done for it."""
-    return finished(log, reindexed(log, lambda _: headers_at(log, offset, max_bytes)))
+    return finished(log, reindexed(log, lambda _: headers_at(log, offset, max_bytes, before)))

@@ -56,7 +56,7 @@ def remake_in_steps(segment: Segment) -> Generator[None, None, None]:
 class Draft:
     """A segment's indexes, made again from its batches, some of them at a time."""
 
-    __slots__ = ("_follows_damage", "_may_have_gaps", "_source", "end_offset", "made")
+    __slots__ = ("_follows_damage", "_may_have_gaps", "_source", "before", "end_offset", "made")
 
     def __init__(self, source: Segment, *, may_have_gaps: bool = True, start: int = 0) -> None:
         """In a log without gaps, a batch that does not follow the one before is damage; but that
@@ -69,6 +69,8 @@ class Draft:
         self.made.size = start
         self.end_offset = source.base
         """After the batches that have been gone through."""
+        self.before = source.base + RELATIVE_OFFSET_MAX + 1
+        """What reaches this offset is no batch of the segment."""
 
     @property
     def is_complete(self) -> bool:
@@ -108,8 +110,8 @@ class Draft:
         return self._may_have_gaps or self._follows_damage
 
     def _take(self, position: int, header: BatchHeader) -> None:
-        last, last_max = header.last_offset, self.made.base + RELATIVE_OFFSET_MAX
-        if not self.end_offset <= header.base_offset <= last <= last_max:
+        last = header.last_offset
+        if not self.end_offset <= header.base_offset <= last < self.before:
             raise NotABatch(position)
         if header.base_offset > self.end_offset and not self._may_skip:
             raise NotABatch(position)

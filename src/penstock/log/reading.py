@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from penstock.errors import ErrorCode, Refused
 from penstock.log import scanning
 from penstock.log.damage import damaged, next_damage
-from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch, Read
+from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch, Place, Read
 from penstock.log.segment import Amiss, Segment
+from penstock.wire.batch import BatchHeader
 from penstock.world.ports import Cold, FileRange
 
 if TYPE_CHECKING:
@@ -66,11 +67,11 @@ def read(
         return None
     found = Slice(FileRange(segment.file, start, end - start), offset, next_offset)
     if segment is not log.active or start < max(segment.own_from, segment.size - WARM_TAIL_BYTES):
-        _check(found, segment, cold_ok)
+        _check(log, found, segment, cold_ok)
     return found
 
 
-def _check(found: Slice, segment: Segment, cold_ok: bool) -> None:
+def _check(log: PartitionLog, found: Slice, segment: Segment, cold_ok: bool) -> None:
     """That it is in memory, and begins with a batch: who were given none would ask for ever."""
     file, start, length = found.range.file, found.range.position, found.range.length
     if not (cold_ok or file.is_cached(start, length)):
@@ -81,6 +82,37 @@ def _check(found: Slice, segment: Segment, cold_ok: bool) -> None:
         raise Amiss(segment) from None
     if place.last_offset < found.offset:
         raise Amiss(segment)
+    check_offsets(log, segment, place, found.offset)
+
+
+def find(log: PartitionLog, segment: Segment, offset: int, cold_ok: bool) -> Place | None:
+    """The batch of a segment that holds an offset, or the next one."""
+    place = segment.find(offset, log.indexes, cold_ok)
+    if place is not None:
+        check_offsets(log, segment, place, offset)
+    return place
+
+
+def check_offsets(
+    log: PartitionLog, segment: Segment, place: Place | BatchHeader, offset: int
+) -> None:
+    """No checksum covers a batch's offset. One that reaches past its segment is wrong, and so is,
+    where there are no gaps, one that is past what was looked for."""
+    if place.last_offset >= end_of(log, segment):
+        raise Amiss(segment)
+    if place.base_offset > offset and not log.may_have_gaps and not _is_damaged(log, offset):
+        raise Amiss(segment)
+
+
+def end_of(log: PartitionLog, segment: Segment) -> int:
+    """The offset that none of its batches reach."""
+    if segment is log.active:
+        return log.end_offset
+    return log.segments[log.segment_of(segment.base) + 1].base
+
+
+def _is_damaged(log: PartitionLog, offset: int) -> bool:
+    return any(stretch.first_offset <= offset < stretch.end_offset for stretch in log.damage)
 
 
 def out_of_range(log: PartitionLog, offset: int) -> Refused:
@@ -96,7 +128,7 @@ def locate(log: PartitionLog, offset: int, cold_ok: bool) -> Mark:
     for segment in log.segments[log.segment_of(offset) :]:
         if segment.base >= offset:
             return segment, 0
-        place = segment.find(offset, log.indexes, cold_ok)
+        place = find(log, segment, offset, cold_ok)
         if place is not None:
             mark(log, offset, segment, place.position)
             return segment, place.position
@@ -114,7 +146,7 @@ def _limit(log: PartitionLog, segment: Segment, before: int, cold_ok: bool) -> t
             mark(log, log.end_offset, segment, segment.size)
             return segment.size, log.end_offset
     else:
-        following = log.segments[log.segment_of(segment.base) + 1].base
+        following = end_of(log, segment)
         if before >= following:
             return segment.size, following
     for stretch in log.damage:
@@ -123,7 +155,7 @@ def _limit(log: PartitionLog, segment: Segment, before: int, cold_ok: bool) -> t
     known = log.marks.get(before)
     if known is not None and known[0] is segment:
         return known[1], before
-    place = segment.find(before, log.indexes, cold_ok)
+    place = find(log, segment, before, cold_ok)
     position = segment.size if place is None else place.position
     mark(log, before, segment, position)
     return position, before
@@ -168,6 +200,8 @@ def _cut_by_headers(
         beyond = place.position + place.size
         if beyond > start + max_bytes and not (at_least_one and end == start):
             break
+        if end > start:
+            check_offsets(log, segment, place, next_offset)
         end, next_offset = beyond, place.last_offset + 1
         if end >= start + max_bytes:  # what comes next may be damaged, and is not needed
             break

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.errors import ErrorCode, Refused
-from penstock.log import notes
+from penstock.log import notes, reading
 from penstock.log.damage import Damage
 from penstock.log.drafting import Draft
 from penstock.log.scanning import NotABatch, Place
@@ -111,6 +111,7 @@ def _redrafted(log: PartitionLog, segment: Segment, start: int = 0) -> Steps[Dra
             return None
         if draft.is_complete:
             return draft
+        draft.before = reading.end_of(log, segment)
         try:
             yield from warmed(partial(draft.advance, BATCHES_A_STEP))
         except NotABatch as problem:

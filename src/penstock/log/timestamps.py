@@ -208,6 +208,7 @@ def _headers_from(
     found: list[tuple[int, BatchHeader]] = []
     try:
         for start, header in islice(headers, SLICE_HEADERS):
+            reading.check_offsets(log, segment, header, at)
             found.append((start, header))
             at, position = header.last_offset + 1, start + header.size
             if is_wanted(header):
@@ -229,7 +230,7 @@ def _position_of(log: PartitionLog, segment: Segment, offset: int, cold_ok: bool
     known = log.marks.pop(offset, None)
     if known is not None and known[0] is segment:
         return known[1]
-    place = segment.find(offset, log.indexes, cold_ok)
+    place = reading.find(log, segment, offset, cold_ok)
     return segment.size if place is None else place.position
 
 

@@ -310,6 +310,28 @@ def test_files_of_an_earlier_pass_are_not_written_over(log: PartitionLog) -> Non
     assert all(Path(path).exists() for path in first.dropped_paths)
 
 
+def test_names_of_an_earlier_pass_are_not_given_again(log: PartitionLog) -> None:
+    """Who is slow to read one of them may have to open it again, long after it was removed."""
+    filled(log)
+    first = roll_and_compact(log).dropped_paths
+    for path in first:
+        Path(path).unlink()
+    filled(log, 1)
+    assert not set(first) & set(roll_and_compact(log).dropped_paths)
+
+
+def test_a_round_of_syncing_leaves_open_what_is_set_aside_meanwhile(log: PartitionLog) -> None:
+    filled(log)
+    token = log.begin_sync()
+    held = log.read(0, 1 << 20, 40)
+    assert held is not None
+    roll_and_compact(log)
+    for path in Path(log.folder).glob("*.deleted"):
+        path.unlink()
+    log.end_sync(token)
+    assert held.range.file.read(held.range.position, held.range.length)
+
+
 # Memory
 
 

@@ -213,6 +213,26 @@ async def test_a_renamed_files_handle_follows(disk: RealDisk, tmp_path: Path) ->
     assert (file.read(0, 1), file.path) == (b"x", str(tmp_path / "b"))
 
 
+@pytest.mark.parametrize("is_renamed", [False, True])
+async def test_another_file_of_the_same_name_is_not_taken_for_the_one_that_was_read(
+    disk: RealDisk, tmp_path: Path, is_renamed: bool
+) -> None:
+    path, other = tmp_path / "a", tmp_path / "b"
+    file = disk.open(str(path))
+    file.append([b"mine"])
+    file.close()
+    path.unlink()  # with no handle on it: its inode may be given to the next file at once
+    (other if is_renamed else path).write_bytes(b"theirs")
+    if is_renamed:
+        other.rename(path)
+    for read in (file.read, file.read_cached):
+        with pytest.raises(OSError, match="another file"):
+            read(0, 4)
+    with pytest.raises(OSError, match="another file"):
+        file.fileno()
+    assert path.read_bytes() == b"theirs"
+
+
 async def test_a_lock_is_held_by_one(disk: RealDisk, tmp_path: Path) -> None:
     release = disk.lock(str(tmp_path / ".lock"))
     with pytest.raises(Unusable, match="in use by another broker"):

@@ -103,3 +103,8 @@ def segment_base(name: str) -> int | None:
 def own_name(name: str) -> str:
     """Of a file that has another suffix for a while (`.deleted`, `.swap`)."""
     return ".".join(name.split(".")[:2])
+
+
+def holds_batches(path: str) -> bool:
+    """Whatever the suffix that the file has for a while."""
+    return own_name(path.rpartition("/")[2]).endswith(LOG)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from itertools import count
 from typing import TYPE_CHECKING
 
 from penstock.log import layout, snapshotting, unfinished_swaps
@@ -60,7 +59,7 @@ def finish(log: PartitionLog, old: Stretch, target: Segment) -> list[str]:
     """Returns the old files, to be removed once nobody reads them. With OSError, `discard`."""
     paths: list[str] = []
     for segment in old.segments:
-        paths += _set_aside(segment)
+        paths += _set_aside(segment, log.revision)
     _put_in_place(target)
     for segment in old.segments:
         log.indexes.drop(segment)
@@ -103,8 +102,9 @@ def take_back(log: PartitionLog, offset: int) -> None:
             log.note_folder(log.folder)
 
 
-def _set_aside(segment: Segment) -> list[str]:
-    suffix = _unused_suffix(segment)
+def _set_aside(segment: Segment, revision: int) -> list[str]:
+    """By a name that no other pass gives: those who read the files may have to open them again."""
+    suffix = f".{revision}{layout.DELETED}"
     try:
         return segment.rename(suffix)
     except OSError:
@@ -120,10 +120,3 @@ def _put_in_place(target: Segment) -> None:
             with suppress(OSError):
                 target.disk.remove(target.prefix + kind)
         raise
-
-
-def _unused_suffix(segment: Segment) -> str:
-    """Files of an earlier pass may still be there for those who read them."""
-    numbered = (f".{number}{layout.DELETED}" for number in count(1))
-    path = segment.prefix + layout.LOG
-    return next(suffix for suffix in numbered if not segment.disk.exists(path + suffix))

@@ -42,7 +42,7 @@ def end(log: PartitionLog, token: SyncToken) -> None:
     if token.generation == log.generation:
         log.synced_end = max(log.synced_end, token.end_offset)
     for file in token.files:
-        if not file.path.endswith(layout.LOG):
+        if not layout.holds_batches(file.path):
             file.close()  # indexes and notes are not written to again
 
 

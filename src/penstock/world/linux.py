@@ -1,14 +1,16 @@
-"""Three system calls that Python has no name for; other systems than Linux do without them."""
+"""System calls that Python has no name for; other systems than Linux do without them."""
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 from functools import cache
 from typing import Any
 
 _KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
 _START_WRITING = 2  # SYNC_FILE_RANGE_WRITE
+_GET_GENERATION = 0x80087601  # FS_IOC_GETVERSION
 
 
 @cache
@@ -57,3 +59,11 @@ def start_writeback(descriptor: int, position: int, length: int) -> None:
             ctypes.c_int64(length),
             ctypes.c_uint(_START_WRITING),
         )
+
+
+def generation(descriptor: int) -> bytes:
+    """Tells a file from earlier ones that had the same inode, where the file system can."""
+    try:
+        return fcntl.ioctl(descriptor, _GET_GENERATION, bytes(8))
+    except OSError:
+        return b""

@@ -52,6 +52,7 @@ class RealFile:
         "__weakref__",
         "_descriptor",
         "_disk",
+        "_identity",
         "_pins",
         "_size",
         "path",
@@ -63,6 +64,8 @@ class RealFile:
         self._disk = disk
         self.path = path
         self._descriptor = -1
+        self._identity: object = None
+        """Which file it is, whatever its name; known once it has been opened."""
         self._size = -1
         self._pins = 0
         self.unsynced = False
@@ -82,9 +85,20 @@ class RealFile:
         self.used = True
         if self._descriptor < 0:
             flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-            self._descriptor = os.open(self.path, flags, 0o644)
+            self._descriptor = self._known(os.open(self.path, flags, 0o644))
             self._disk.opened(self)
         return self._descriptor
+
+    def _known(self, descriptor: int) -> int:
+        """Another file may have got the name of one that was removed: a reader who is slow must not
+        go on in that one."""
+        status = os.fstat(descriptor)
+        identity = status.st_dev, status.st_ino, linux.generation(descriptor)
+        if self._identity not in (None, identity):
+            os.close(descriptor)
+            raise OSError(errno.ESTALE, "another file has its name now", self.path)
+        self._identity = identity
+        return descriptor
 
     def fileno(self) -> int:
         return self.descriptor()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import tracemalloc
 from base64 import urlsafe_b64encode
@@ -137,6 +138,44 @@ def test_a_topic_made_anew_does_not_inherit_the_checkpoints_of_the_deleted_one(
     assert log.damage == []
     assert all_values(log) == [(0, b"new")]
     again.close()
+
+
+def lose_ids(path: Path, way: str) -> None:
+    ids = path / "penstock-topic-id-checkpoint"
+    if way == "flipped":
+        data = bytearray(ids.read_bytes())
+        data[20] ^= 1
+        ids.write_bytes(data)
+    else:
+        ids.unlink()
+
+
+@pytest.mark.parametrize("way", ["flipped", "missing"])
+@pytest.mark.parametrize("clean", [True, False])
+def test_without_the_topics_ids_the_other_checkpoints_still_count(
+    disk: RealDisk, path: Path, way: str, clean: bool
+) -> None:
+    of_five(disk, path)
+    lose_ids(path, way)
+    if not clean:
+        (path / ".kafka_cleanshutdown").unlink()
+    folder, log = recovered(disk, path)
+    assert "penstock-topic-id-checkpoint" in folder.problems[0]
+    assert (log.start_offset, log.recovery_point, log.end_offset) == (1, 5, 5)
+    folder.close()
+
+
+def test_without_the_topics_ids_a_topic_made_after_the_checkpoint_inherits_nothing(
+    disk: RealDisk, path: Path
+) -> None:
+    of_five(disk, path)
+    lose_ids(path, "missing")
+    noted_s = (path / "recovery-point-offset-checkpoint").stat().st_mtime
+    later = noted_s + 1
+    os.utime(path / "orders-0" / "partition.metadata", (later, later))
+    folder, log = recovered(disk, path)
+    assert (log.start_offset, log.end_offset) == (0, 5)
+    folder.close()
 
 
 def test_a_folder_in_use_is_refused(disk: RealDisk, path: Path) -> None:

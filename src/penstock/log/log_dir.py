@@ -214,7 +214,7 @@ class LogDir:
             self._unrecovered.add(key)
             mark = self.disk.open(f"{log.folder}/{layout.PARTITION_FILE}")
             log.unsynced_files.append(mark)  # it may be in the page cache only
-        if not noted.knows(key, log.topic_id):
+        if not (noted.knows(key, log.topic_id) or noted.may_know(log.folder)):
             return
         log.start_offset = noted.log_starts.get(key, 0)
         log.recovery_point = noted.recovery_points.get(key, 0)

@@ -54,6 +54,7 @@ class Noted:
         self.high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
         self.cleaned = self._read_offsets(layout.CLEANED_FILE)
         self._ids = self._read(layout.TOPIC_IDS_FILE, checkpoints.decode_topic_ids)
+        self._ids_lost_ms = self._when_without_ids()
         self._offsets = {
             layout.LOG_STARTS_FILE: self.log_starts,
             layout.HIGH_WATERMARKS_FILE: self.high_watermarks,
@@ -65,6 +66,15 @@ class Noted:
         self._written: dict[str, dict[Partition, int]] = {}
         self._under_way = Checkpoint([], {}, None)
         self._lowered = False
+
+    def _when_without_ids(self) -> int | None:
+        """When the rest was written, if that is there and the topics' ids are not."""
+        if self._ids or not self.recovery_points:
+            return None
+        path = f"{self._path}/{layout.TOPIC_IDS_FILE}"
+        if not self._disk.exists(path):
+            self.problems.append(f"{path} is missing")
+        return self._disk.modified_ms(f"{self._path}/{layout.RECOVERY_POINTS_FILE}")
 
     def _read_offsets(self, name: str) -> dict[Partition, int]:
         return self._read(name, checkpoints.decode_offsets)
@@ -86,6 +96,12 @@ class Noted:
     def knows(self, key: Partition, topic_id: bytes) -> bool:
         """Whether what is noted of a partition is of this topic, and not of one of its name."""
         return self._ids.get(key) == topic_id
+
+    def may_know(self, folder: str) -> bool:
+        """The same where the topics' ids are lost: its folder was there when the rest was noted."""
+        if self._ids_lost_ms is None:
+            return False
+        return self._disk.modified_ms(f"{folder}/{layout.PARTITION_FILE}") <= self._ids_lost_ms
 
     def knows_end(self, key: Partition, topic_id: bytes) -> bool:
         """Whether it is known where the log ended when it was closed, and can be so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -235,12 +236,17 @@ def test_a_damaged_batch_is_refused_and_all_else_is_read(news: Desk) -> None:
     assert isinstance(outcome_of(desk, fetch_of("small", 9)), FetchResponse)
 
 
-def test_while_somebody_goes_through_a_segment_others_are_asked_to_come_again(news: Desk) -> None:
+async def test_while_somebody_goes_through_a_segment_others_wait(
+    news: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     desk, folder = two_topics(news)
     min(folder.glob("*.index")).unlink()
-    desk.broker.leader("small", 0).log.segments[0].is_being_reindexed = True
-    fine, wrong = fetch_both(desk, 4)
-    assert (fine.error_code, wrong.error_code) == (0, ErrorCode.KAFKA_STORAGE_ERROR)
+    asked = [desk.ask_and_wait(fetch_of("small", offset), VERSION) for offset in (4, 5, 6)]
+    for answer in await asyncio.gather(*asked):
+        (part,) = answer.responses[0].partitions
+        assert (part.error_code, bool(part.records)) == (0, True)
+    assert caplog.text.count("was gone through") == 1
+    assert "ERROR" not in caplog.text
 
 
 def test_a_segment_that_cannot_be_gone_through_is_refused(

@@ -225,15 +225,31 @@ def test_who_cannot_wait_is_told_that_a_segment_is_amiss(disk: RealDisk, filled:
         log.read(3, 1000, COUNT)
 
 
-def test_one_at_a_time(log: PartitionLog) -> None:
+def test_who_comes_meanwhile_waits_and_has_it_done(
+    log: PartitionLog, caplog: pytest.LogCaptureFixture
+) -> None:
     large(log)
-    first = reindex(log, log.segments[0])
+    segment = log.segments[0]
+    first, second = reindex(log, segment), reindex(log, segment)
     next(first)
-    with pytest.raises(Refused) as refused:
-        finished(log, reindex(log, log.segments[0]))
-    assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert next(second) is None
+    finished(log, first)
+    assert list(second) == []
+    assert caplog.text.count("was gone through") == 1
+
+
+def test_who_waits_takes_over_what_another_has_given_up(
+    log: PartitionLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    large(log)
+    segment = log.segments[0]
+    first, second = reindex(log, segment), reindex(log, segment)
+    next(first)
+    next(second)
     first.close()
-    finished(log, reindex(log, log.segments[0]))
+    finished(log, second)
+    assert caplog.text.count("was gone through") == 1
+    assert not segment.is_being_reindexed
 
 
 def test_a_segment_may_grow_or_roll_meanwhile(log: PartitionLog) -> None:

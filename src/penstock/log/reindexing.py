@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from penstock.errors import ErrorCode, Refused
 from penstock.log import notes, reading
 from penstock.log.damage import Damage
 from penstock.log.drafting import Draft
@@ -53,22 +52,31 @@ def reindexed(log: PartitionLog, action: Callable[[bool], T]) -> Steps[T]:
 
 
 def reindex(log: PartitionLog, segment: Segment) -> Steps[None]:
-    """Raises Refused while somebody else is at the same: it is worth another try a little later."""
+    """Who comes while somebody is at the same waits for that, and has it done."""
+    before = segment.times_reindexed
+    yield from _until_free(segment)
+    if segment.times_reindexed > before:
+        return
     with _alone(segment):
         draft = yield from _redrafted(log, segment)
         if draft is not None:
             _put_in_place(log, segment, draft.made)
             lines.warning("%s was gone through, and its indexes are made again", segment.file.path)
             yield from _note_missing(log, segment, draft.end_offset)
+        segment.times_reindexed += 1
 
 
 def settle_newest(log: PartitionLog, segment: Segment) -> Steps[None]:
     """See whether the batches agree with what an index says is the newest of them: from that one
     on, and from the beginning if they do not."""
+    yield from _until_free(segment)
+    if segment.newest_is_sure:
+        return
     try:
         place = yield from warmed(partial(_newest_place, log, segment))
     except Amiss:
         place = None
+    yield from _until_free(segment)
     if place is not None:
         with _alone(segment):
             draft = yield from _redrafted(log, segment, place.position)
@@ -90,10 +98,14 @@ def _newest_place(log: PartitionLog, segment: Segment, cold_ok: bool) -> Place |
     return place if header.newest_timestamp == segment.max_timestamp else None
 
 
+def _until_free(segment: Segment) -> Steps[None]:
+    while segment.is_being_reindexed:
+        yield None
+
+
 @contextmanager
 def _alone(segment: Segment) -> Iterator[None]:
-    if segment.is_being_reindexed:
-        raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{segment.file.path} is being gone through")
+    assert not segment.is_being_reindexed
     segment.is_being_reindexed = True
     try:
         yield

@@ -75,6 +75,7 @@ class Segment:
         "size",
         "suffix",
         "times",
+        "times_reindexed",
         "unsynced_indexes",
         "written_back",
     )
@@ -106,6 +107,7 @@ class Segment:
         self.has_aborted = False
         """Whether transactions were aborted in it, so that there is an index of them."""
         self.is_being_reindexed = False
+        self.times_reindexed = 0
         self.cuts = 0
         """How often it was made shorter: what was read of it before may stand there no more."""
         self.reserved = 0

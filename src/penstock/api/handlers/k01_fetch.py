@@ -239,7 +239,7 @@ class Fetch:
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from problem
 
     def once_reindexed(self, leader: Replica, amiss: Amiss) -> NotYet | Refused:
-        """Refused where that did not help, or while somebody else is at it."""
+        """Refused where that did not help."""
         segment = amiss.segment
         if segment in self.reindexed:
             log.error("%s-%d cannot be read: %s", leader.topic, leader.index, amiss)

@@ -54,6 +54,29 @@ def test_there_is_nothing_newer_than_the_newest_nor_past_the_limit(timed: Partit
     assert since(timed, 2000, 31) == (2000, 30, 1)
 
 
+@pytest.mark.parametrize("segment_bytes", [400, 1 << 20])
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_the_newest_record_is_one_that_is_not_deleted(
+    disk: RealDisk, folder: Path, segment_bytes: int, is_reopened: bool
+) -> None:
+    config = TopicConfig(segment_bytes=segment_bytes, index_interval_bytes=100)
+    log = PartitionLog(disk, str(folder), TOPIC_ID, config)
+    times = [90, 95, 80, 99, 20, 60, 50, 70, 40, 70, 10, 30, 20, 5, 7, 7, 1, 3]
+    for at in range(0, len(times), 3):
+        put(log, b"a", b"b", b"c", at_ms=times[at : at + 3])
+    for start in range(len(times)):
+        log.advance_start(start)
+        if is_reopened:
+            log.close()
+            log = PartitionLog(disk, str(folder), TOPIC_ID, config)
+            log.start_offset = start
+            log.end_offset = log.written_end = log.synced_end = len(times)
+        largest = max(times[start:])
+        assert newest(log) == (largest, times.index(largest, start), 0)
+    log.advance_start(len(times))
+    assert newest(log) is None
+
+
 def test_times_that_go_back_do_not_confuse_the_search(disk: RealDisk, folder: Path) -> None:
     log = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
     times = [50, 10, 90, 20, 70, 95, 30, 99, 5]

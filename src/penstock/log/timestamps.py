@@ -8,7 +8,7 @@ what the log is then.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -87,12 +87,13 @@ def first_since(
 def newest(log: PartitionLog, before: int) -> Steps[TimedOffset | None]:
     """The first record below `before` that has the largest timestamp of all there."""
     for _ in range(SEARCHES_MAX):
+        start = log.start_offset
         chosen = yield from _newest_segment(log, before)
         if chosen is None:
             return None
         timestamp, segment = chosen
         found = yield from first_since(log, timestamp, before, segment.base)
-        if found is not None or segment in log.segments:
+        if found is not None or (segment in log.segments and log.start_offset == start):
             return found
     return None
 
@@ -112,10 +113,16 @@ def _newest_segment(log: PartitionLog, before: int) -> Steps[tuple[int, Segment]
 
 def _newest_in(log: PartitionLog, segment: Segment, before: int) -> Steps[int]:
     following = log.segment_of(segment.base) + 1
-    if before >= min(_base_of(log, following), log.end_offset):
-        return (yield from reindexed(log, partial(sure_newest, segment)))
-    at, largest = yield from reindexed(log, partial(_indexed_newest, log, segment, before))
-    while at < before:
+    end = min(_base_of(log, following), log.end_offset)
+    if before >= end:
+        largest = yield from reindexed(log, partial(sure_newest, segment))
+        if not (yield from reindexed(log, partial(_is_newest_deleted, log, segment))):
+            return largest
+    if segment.base < log.start_offset:
+        at, largest = yield from _newest_left(log, segment)
+    else:
+        at, largest = yield from reindexed(log, partial(_indexed_newest, log, segment, before))
+    while at < min(before, end):
         look = partial(_headers_from, log, segment, at, lambda each: each.next_offset >= before)
         some = yield from reindexed(log, look)
         below = (each for _, each in some.headers if each.last_offset < before)
@@ -123,6 +130,41 @@ def _newest_in(log: PartitionLog, segment: Segment, before: int) -> Steps[int]:
         at = some.next_offset
         yield None
     return largest
+
+
+def _is_newest_deleted(log: PartitionLog, segment: Segment, cold_ok: bool) -> bool:
+    """Whether the log begins after the newest batch of a segment, or in the middle of that."""
+    start = log.start_offset
+    if start <= segment.base:
+        return False
+    place = reading.find(log, segment, start, cold_ok)
+    if place is None or segment.max_timestamp_offset < start:
+        return True
+    return place.base_offset < start and segment.max_timestamp_offset <= place.last_offset
+
+
+def _newest_left(log: PartitionLog, segment: Segment) -> Steps[tuple[int, int]]:
+    """Of the batch that the log begins in the middle of, if it does: where to go on after it, and
+    the largest timestamp of what is left."""
+    start = log.start_offset
+    candidate = yield from reindexed(log, partial(_batch_around, log, segment, start))
+    if candidate is None:
+        return start, NO_TIMESTAMP
+    found: list[int] = []
+    limit = _expanded_bytes_max(log.config, candidate)
+    yield partial(_open_newest, candidate, start, limit, found)
+    return candidate.header.next_offset, found[0]
+
+
+def _batch_around(
+    log: PartitionLog, segment: Segment, offset: int, cold_ok: bool
+) -> Candidate | None:
+    """The batch that has records on both sides of an offset."""
+    some = _headers_from(log, segment, offset, _any, cold_ok)
+    if not some.headers or some.headers[0][1].base_offset >= offset:
+        return None
+    position, header = some.headers[0]
+    return Candidate(header, segment.reader(cold_ok)(position, header.size))
 
 
 def _indexed_newest(
@@ -267,10 +309,27 @@ def _open(
         found.append(TimedOffset(*record, header.leader_epoch))
 
 
+def _open_newest(candidate: Candidate, from_offset: int, limit: int, found: list[int]) -> None:
+    """The same for the largest timestamp from an offset on."""
+    try:
+        times = (at_ms for at_ms, offset in _records(candidate, limit) if offset >= from_offset)
+        found.append(max(times, default=NO_TIMESTAMP))
+    except (Malformed, Refused):
+        found.append(candidate.header.max_timestamp)
+
+
 def _first_record(
     candidate: Candidate, timestamp: int, from_offset: int, limit: int
 ) -> tuple[int, int] | None:
-    """Its timestamp and offset. Not compiled, so that the loop gets its turns meanwhile; and no
+    """Its timestamp and offset."""
+    for at_ms, offset in _records(candidate, limit):
+        if at_ms >= timestamp and offset >= from_offset:
+            return at_ms, offset
+    return None
+
+
+def _records(candidate: Candidate, limit: int) -> Iterator[tuple[int, int]]:
+    """Timestamps and offsets. Not compiled, so that the loop gets its turns meanwhile; and no
     record is copied, since small ones would take many times the memory."""
     header, data = candidate
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
@@ -279,8 +338,4 @@ def _first_record(
     cursor = Cursor(records_of(data, limit), header.record_count)
     while cursor.advance():
         offset, at_ms = base_offset + cursor.offset_delta, base_timestamp + cursor.timestamp_delta
-        if header.has_log_append_time:
-            at_ms = header.max_timestamp
-        if at_ms >= timestamp and offset >= from_offset:
-            return at_ms, offset
-    return None
+        yield header.max_timestamp if header.has_log_append_time else at_ms, offset

@@ -9,7 +9,7 @@ import pytest
 from tests.log.making import TOPIC_ID, a_batch, all_values, copied, opened, put
 
 from penstock.config import TopicConfig
-from penstock.log import layout
+from penstock.log import layout, recovery
 from penstock.log.damage import Damage, encode
 from penstock.log.partition_log import PartitionLog
 from penstock.wire.batch import Offset, stamp
@@ -99,3 +99,32 @@ def test_a_note_of_a_segment_that_is_gone_says_nothing_of_others(
 def test_damage_that_is_still_there_stays_noted(damaged: PartitionLog) -> None:
     damaged.advance_start(12)
     assert len(after_a_clean_stop(damaged).damage) == 1
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_note_that_cannot_be_read_is_made_again_from_all_of_the_log(
+    disk: RealDisk, damaged: PartitionLog, folder: Path, is_clean: bool
+) -> None:
+    found = damaged.damage
+    damaged.close()
+    (folder / layout.DAMAGE_FILE).write_bytes(b"garbage")
+    if is_clean:
+        again = after_a_clean_stop(damaged)
+    else:
+        again = opened(disk, str(folder), CONFIG, recovery_point=END)
+    assert again.damage == found
+    assert (folder / layout.DAMAGE_FILE).read_bytes() == encode(found)
+    assert [offset for offset, _ in all_values(again, 21)] == list(range(21, END))
+
+
+def test_a_note_that_cannot_be_read_stays_until_all_of_the_log_was_looked_through(
+    disk: RealDisk, damaged: PartitionLog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / layout.DAMAGE_FILE).write_bytes(b"garbage")
+    monkeypatch.setattr(recovery, "BATCHES_A_SLICE", 1)
+    steps = recovery.recover(PartitionLog(disk, str(folder), TOPIC_ID, CONFIG))
+    next(steps)
+    assert (folder / layout.DAMAGE_FILE).read_bytes() == b"garbage"
+    for _ in steps:
+        pass
+    assert (folder / layout.DAMAGE_FILE).read_bytes() == encode(damaged.damage)

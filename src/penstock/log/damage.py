@@ -55,7 +55,8 @@ def encode(damage: Sequence[Damage]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def decode(data: bytes, path: str) -> list[Damage]:
+def decode(data: bytes, path: str) -> list[Damage] | None:
+    """None if it cannot be read; Unusable if it is of a newer version."""
     try:
         version, *rows, end = data.decode().split("\n")
         if end:
@@ -64,6 +65,4 @@ def decode(data: bytes, path: str) -> list[Damage]:
             raise Unusable(f"{path} has version {version}, this release reads up to {VERSION}")
         return [Damage(*map(int, row.split(" "))) for row in rows if row]
     except (ValueError, TypeError):
-        raise Unusable(
-            f"{path} cannot be read; without it the log is looked through again"
-        ) from None
+        return None

@@ -30,7 +30,11 @@ def load(log: PartitionLog) -> Iterator[None]:
     yield from find_segments(log)
     if log.active is not None:
         _begin_with(log, log.segments[0].base)
-        log.damage = notes.read_damage(log)
+        noted = notes.read_damage(log)
+        if noted is None:
+            yield from recovery.recover(log)
+            return
+        log.damage = noted
         mark_gaps(log)
         yield from _prepare(log.active)
         if not (yield from _ends_as_expected(log, log.active)):

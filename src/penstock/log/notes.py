@@ -41,13 +41,16 @@ def write_compacted(log: PartitionLog) -> File:
     return file
 
 
-def read_damage(log: PartitionLog) -> list[damage.Damage]:
-    """Of segments that are there: others may have gone just before a crash."""
+def read_damage(log: PartitionLog) -> list[damage.Damage] | None:
+    """Of segments that are there: others may have gone just before a crash. None where the note
+    cannot be read: it stays until all of the log has been looked through, and a new one written."""
     path = f"{log.folder}/{layout.DAMAGE_FILE}"
     if not log.disk.exists(path):
         return []
-    bases = {segment.base for segment in log.segments}
     noted = damage.decode(log.disk.read_whole(path), path)
+    if noted is None:
+        return None
+    bases = {segment.base for segment in log.segments}
     return [stretch for stretch in noted if stretch.segment_base in bases]
 
 

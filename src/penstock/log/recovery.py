@@ -41,13 +41,16 @@ def recover(log: PartitionLog) -> Iterator[None]:
         _recover_empty(log)
         return
     log.recovery_point = max(log.recovery_point, log.segments[0].base)
-    first = log.segment_of(log.recovery_point)
+    noted = notes.read_damage(log)
+    first = 0 if noted is None else log.segment_of(log.recovery_point)
+    if noted is None:
+        lines.error("what is damaged in %s cannot be read: all of it is looked through", log.folder)
     for segment in log.segments[:first]:
         if not segment.has_indexes():  # synced ones, with the recovery point, should be there
             yield from drafting.remake_in_steps(segment)
         yield
     scanned_from = log.segments[first].base
-    log.damage = [d for d in notes.read_damage(log) if d.segment_base < scanned_from]
+    log.damage = [each for each in noted or () if each.segment_base < scanned_from]
     loading.mark_gaps(log)
     log.epochs = notes.read_epochs(log) or (yield from _epochs_before(log, scanned_from))
     log.epochs.truncate_end(scanned_from)

@@ -29,7 +29,7 @@ from penstock.wire.messages.k09_offset_fetch import (
 )
 from penstock.wire.records import Record
 from penstock.world.ports import Cold
-from penstock.world.real_disk import RealFile
+from penstock.world.real_file import RealFile
 
 LATER_MS = NOW_MS + 60_000
 

@@ -26,7 +26,8 @@ from penstock.wire.records import Record
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from penstock.wire.stored_codec import StoredKey, encode_key, encode_value
 from penstock.world.ports import Cold
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 
 @pytest.fixture

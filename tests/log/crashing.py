@@ -8,7 +8,8 @@ from pathlib import Path
 from tests.log.making import copied
 
 from penstock.world.ports import Buffer
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 
 class WatchedFile(RealFile):

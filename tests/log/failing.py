@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from penstock.world.ports import Buffer
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 Fails = Callable[[str, str], bool]
 """Whether a call fails, by what is to be done to which path."""

@@ -17,7 +17,8 @@ from penstock.wire.batch import BatchHeader
 from penstock.wire.batch_builder import build_batch, end_marker, read_records
 from penstock.wire.records import Record
 from penstock.world.ports import Buffer
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 NOW_MS = 1_700_000_000_000
 TOPIC_ID = bytes(range(16))

@@ -23,7 +23,8 @@ from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.wire import batch as batches
 from penstock.world.ports import Cold
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 SMALL_SEGMENTS = TopicConfig(segment_bytes=1024, index_interval_bytes=100)
 

@@ -23,7 +23,8 @@ from penstock.wire.batch_builder import build_batch
 from penstock.wire.compression import Codec
 from penstock.wire.records import Record
 from penstock.world.ports import Cold
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 SMALL_SEGMENTS = TopicConfig(segment_bytes=1024, index_interval_bytes=100)
 

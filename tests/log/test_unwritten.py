@@ -28,7 +28,8 @@ from penstock.log.unwritten import SECTOR_BYTES, has_hole
 from penstock.log.window import Window
 from penstock.wire import batch as batches
 from penstock.wire.batch import Offset
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 FIRST = "00000000000000000000.log"
 TEXT = b"The quick brown fox jumps over the lazy dog. "

@@ -23,7 +23,8 @@ from penstock.server.syncer import Syncer
 from penstock.wire.codec import Message, decode_response
 from penstock.world.ports import Buffer, File, FileRange, Part, World
 from penstock.world.real import RealChance, RealNetwork
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 ANY = 1 << 40
 

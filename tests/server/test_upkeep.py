@@ -17,7 +17,7 @@ from penstock.server.reserve import NEEDED_BYTES, RESERVE_BYTES, Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.upkeep import Upkeep
 from penstock.wire.batch import read_header
-from penstock.world.real_disk import RealFile
+from penstock.world.real_file import RealFile
 
 
 def upkeep_of(house: House) -> Upkeep:

@@ -16,6 +16,7 @@ from penstock.errors import Unusable
 from penstock.world import linux, real_disk
 from penstock.world.ports import Cold
 from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import CACHED_PIECE_MAX
 
 
 @pytest.fixture
@@ -434,7 +435,7 @@ async def test_what_is_forgotten_is_read_again_and_what_is_not_synced_is_kept(
     file = disk.open(str(tmp_path / "a"))
     file.forget(0)
     assert not told, "there is no file yet"
-    piece = real_disk.CACHED_PIECE_MAX
+    piece = CACHED_PIECE_MAX
     file.append([b"x" * piece, b"synced"])
     file.sync()
     file.append([b" and not"])

@@ -15,7 +15,8 @@ from functools import cached_property
 from penstock.errors import Unusable
 from penstock.world.ports import Connection, FileRange, Listener, Part, World
 from penstock.world.readiness import Readiness
-from penstock.world.real_disk import RealDisk, RealFile
+from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 SENDFILE_FROM = 4096
 """Shorter file ranges are cheaper to read and to send along with the bytes around them."""

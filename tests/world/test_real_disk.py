@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import Unusable
-from penstock.world import linux, real_disk
+from penstock.world import linux, real_disk, real_file
 from penstock.world.ports import Cold
 from penstock.world.real_disk import RealDisk
 from penstock.world.real_file import CACHED_PIECE_MAX
@@ -352,7 +352,7 @@ def test_room_is_found_beyond_the_end_and_given_back_with_what_is_cut_off(
 def test_no_room_is_taken_ahead_where_there_is_little(
     disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(real_disk, "RESERVE_FROM_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(real_file, "RESERVE_FROM_FREE_BYTES", 1 << 62)
     file = disk.open(str(tmp_path / "a"))
     file.append([b"x"])
     file.reserve(1 << 20)

@@ -78,7 +78,8 @@ class Life(RuleBasedStateMachine):
         if client.instance_id is None or not client.epoch or client.is_unsure:
             return
         self.stage.beat(client.id, -2, instance_id=client.instance_id)
-        client.owned, client.epoch = {}, 0
+        client.drop()
+        client.epoch = 0
         self.names += 1
         client.id = f"m{self.names}"
         if comes_back:

@@ -19,6 +19,7 @@ from penstock.coordination.group.consumer.embedded import (
 from penstock.coordination.group.consumer.heartbeat import advance
 from penstock.coordination.group.consumer.joining import new_member, take_place
 from penstock.coordination.group.consumer.member import ConsumerMember
+from penstock.coordination.group.consumer.reconciling import Trust, Word
 from penstock.coordination.group.consumer.requests import check_topic_count
 from penstock.coordination.group.consumer.sessions import give_time, touch
 from penstock.coordination.group.consumer.state import Consumer
@@ -60,7 +61,7 @@ def join(
     )
     is_back = before.epoch > 0  # one that was just started has nothing, whatever it says
     owned = by_id(turn.image, subscription.owned_partitions) if is_back else {}
-    member = advance(draft, before, profile, owned)
+    member = advance(draft, before, profile, Word(owned, Trust.SURE))
     draft.write()
     touch(turn, group.name, body, member)
     body.rebalances.pop(member.id, None)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.joining import member_of
 from penstock.coordination.group.consumer.leaving import leave, no_such_group
 from penstock.coordination.group.consumer.member import ConsumerMember, Profile
 from penstock.coordination.group.consumer.phases import MemberState
-from penstock.coordination.group.consumer.reconciling import reconcile
+from penstock.coordination.group.consumer.reconciling import Trust, Word, reconcile
 from penstock.coordination.group.consumer.records import assignment_of, listed
 from penstock.coordination.group.consumer.requests import (
     JOIN,
@@ -21,7 +20,7 @@ from penstock.coordination.group.consumer.requests import (
     says_nothing_new,
 )
 from penstock.coordination.group.consumer.searches import check_expressions, resolve
-from penstock.coordination.group.consumer.sessions import interval_ms, touch, watch_revocation
+from penstock.coordination.group.consumer.sessions import interval_ms, touch, watch_progress
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.consumer.subscriptions import check_names, wanted
 from penstock.coordination.group.consumer.targets import settle
@@ -94,13 +93,11 @@ def _go_on(
     profile: Profile,
     request: ConsumerGroupHeartbeatRequest,
 ) -> ConsumerGroupHeartbeatResponse:
-    parts = request.topic_partitions
-    owned = None if parts is None else assignment_of(parts)
-    member = advance(draft, before, profile, owned)
+    member = advance(draft, before, profile, _word(request))
     draft.write()
     turn, name = draft.turn, draft.name
     touch(turn, name, draft.body, member)
-    watch_revocation(turn, draft.body, before.holding, member)
+    watch_progress(draft, before.holding, member)
     is_told = (
         request.member_epoch == JOIN
         or is_full(request)
@@ -109,9 +106,15 @@ def _go_on(
     return _answer(turn, name, draft.size, member, is_told=is_told)
 
 
-def advance(
-    draft: Draft, before: ConsumerMember, profile: Profile, owned: Assignment | None
-) -> ConsumerMember:
+def _word(request: ConsumerGroupHeartbeatRequest) -> Word:
+    parts = request.topic_partitions
+    owned = None if parts is None else assignment_of(parts)
+    if request.member_epoch == JOIN:
+        return Word(owned, Trust.SURE)
+    return Word(owned, Trust.REPEAT if is_full(request) else Trust.ANSWER)
+
+
+def advance(draft: Draft, before: ConsumerMember, profile: Profile, word: Word) -> ConsumerMember:
     """A member with what it says of itself now, brought nearer to its target."""
     is_new = draft.member(before.id) is None
     is_renewed = profile.wishes != before.profile.wishes
@@ -128,7 +131,7 @@ def advance(
         member.holding,
         wanted(draft, member),
         draft.target_epoch,
-        owned,
+        word,
         lambda place: draft.is_free_for(member.id, place),
         is_renewed=is_renewed,
     )

@@ -6,12 +6,14 @@
 
 It keeps what is in the target. While it has yet to give anything up it stays in its epoch. Then it
 is at the target's epoch, and gets the new partitions as far as nobody else has them; for the rest
-it is asked again at each heartbeat.
+it is asked again at each heartbeat. What it was told it takes up before it is taken away again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
 
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.consumer.member import Holding, Place
@@ -20,34 +22,63 @@ from penstock.coordination.group.consumer.phases import MemberState
 IsFree = Callable[[Place], bool]
 
 
+class Trust(Enum):
+    """What it is worth that a member does not name a partition among those that it has.
+
+    It may have been told of it and be about to take it up, which clients finish once they have
+    begun, whatever they are told meanwhile.
+    """
+
+    SURE = "it has just begun, or has stopped to join: nothing is being taken up"
+    ANSWER = "it tells what has become of what it was told"
+    REPEAT = "it tells everything, as an answer may be lost, whatever it is about to take up"
+
+
+class Word(NamedTuple):
+    """What a member says that it has; None if it does not say."""
+
+    owned: Assignment | None
+    trust: Trust = Trust.ANSWER
+
+
+NOTHING_SAID = Word(None)
+
+
 def reconcile(
     holding: Holding,
     target: Assignment,
     target_epoch: int,
-    owned: Assignment | None,
+    word: Word,
     is_free: IsFree,
     *,
     is_renewed: bool = False,
 ) -> Holding:
-    """`owned`: what the member says that it has, if so; `is_renewed`: it wants other topics."""
+    """`is_renewed`: it wants other topics."""
     match holding.state:
         case MemberState.STABLE:
             if holding.epoch == target_epoch and not is_renewed:
                 return holding
-            return _next(holding, target, target_epoch, owned, is_free)
+            return _next(holding, target, target_epoch, word, is_free)
         case MemberState.REVOKING:
-            if still_has(owned, holding.revoking):
+            if not _has_revoked(holding, word):
                 return holding
-            return _next(holding, target, target_epoch, owned, is_free, has_revoked=True)
+            return _next(holding, target, target_epoch, word, is_free, has_revoked=True)
         case MemberState.WAITING:
-            return _next(holding, target, target_epoch, owned, is_free)
+            return _next(holding, target, target_epoch, word, is_free)
+
+
+def _has_revoked(holding: Holding, word: Word) -> bool:
+    """One that repeats everything has done what it was told if it has just what it is to keep."""
+    if still_has(word.owned, holding.revoking):
+        return False
+    return word.trust is not Trust.REPEAT or word.owned == holding.assigned
 
 
 def _next(
     holding: Holding,
     target: Assignment,
     target_epoch: int,
-    owned: Assignment | None,
+    word: Word,
     is_free: IsFree,
     *,
     has_revoked: bool = False,
@@ -55,9 +86,11 @@ def _next(
     """After a revocation it is an epoch further, even if there is more to give up."""
     kept = common(holding.assigned, target)
     given_up = without(holding.assigned, kept)
-    if given_up and still_has(owned, given_up):
+    if given_up and still_has(word.owned, given_up):
         epoch = min(holding.epoch + 1, target_epoch) if has_revoked else holding.epoch
         return holding.at(epoch).move(MemberState.REVOKING, kept, given_up)
+    if given_up and word.trust is not Trust.SURE:
+        return _not_taken_up(holding)
     wanted = without(target, kept)
     free = {
         topic: found
@@ -66,6 +99,14 @@ def _next(
     }
     state = MemberState.STABLE if free == wanted else MemberState.WAITING
     return holding.at(target_epoch).move(state, together(kept, free), {})
+
+
+def _not_taken_up(holding: Holding) -> Holding:
+    """It was told of what is to be taken away again, and does not have it yet. It stays where it is
+    until it has, for one that is about to take it up looks the same as one that never will."""
+    if holding.state is MemberState.REVOKING:
+        return holding.move(MemberState.STABLE, holding.assigned, {})
+    return holding
 
 
 def still_has(owned: Assignment | None, some: Assignment) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.member import ConsumerMember, Holding
 from penstock.coordination.group.consumer.phases import MemberState
 from penstock.coordination.group.consumer.state import Consumer
@@ -34,12 +35,12 @@ def give_time(turn: Turn, body: Consumer, member: ConsumerMember) -> None:
     turn.wake_at(deadline_ms)
 
 
-def watch_revocation(turn: Turn, body: Consumer, before: Holding, member: ConsumerMember) -> None:
-    """Each revocation has its own time."""
+def watch_progress(draft: Draft, before: Holding, member: ConsumerMember) -> None:
+    """Each revocation has its own time, and so has taking up what is to be revoked then."""
     if member.holding != before:
-        body.rebalances.pop(member.id, None)
-    if member.holding.state is MemberState.REVOKING:
-        give_time(turn, body, member)
+        draft.body.rebalances.pop(member.id, None)
+    if member.holding.state is MemberState.REVOKING or member.epoch < draft.target_epoch:
+        give_time(draft.turn, draft.body, member)
 
 
 def interval_ms(turn: Turn, group: str, size: int) -> int:

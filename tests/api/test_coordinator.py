@@ -39,9 +39,12 @@ from penstock.metadata.internal_topics import OFFSETS
 from penstock.metadata.records import encode, partition_key
 from penstock.wire.batch import read_header
 from penstock.wire.batch_builder import build_batch
+from penstock.wire.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from penstock.wire.messages.k11_join_group import JoinGroupRequestProtocol
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
 from penstock.wire.messages.k14_sync_group import SyncGroupRequestAssignment
+from penstock.wire.messages.k15_describe_groups import DescribeGroupsRequest
+from penstock.wire.messages.k16_list_groups import ListGroupsRequest
 from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from penstock.wire.records import Record
 from penstock.wire.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -121,6 +124,53 @@ def test_who_waits_is_told_when_another_broker_takes_over(room: Room) -> None:
     lose(room, room.leader().index)
     assert joining.code == ErrorCode.NOT_COORDINATOR
     assert code_of(committing) == ErrorCode.NOT_COORDINATOR
+
+
+def cut_off(room: Room) -> None:
+    """The groups have a replica elsewhere, and the store has not confirmed the lease in time."""
+    room.leader().replicas = (1, 2)
+    room.desk.broker.has_lease = lambda: False
+
+
+def test_a_broker_without_its_lease_answers_nothing_about_groups(room: Room) -> None:
+    (member,) = room.settle()
+    cut_off(room)
+    about = OffsetFetchRequestGroup(GROUP)
+    assert room.ask(HeartbeatRequest(GROUP, 1, member)).code == ErrorCode.NOT_COORDINATOR
+    assert room.ask(join(member_id=member)).code == ErrorCode.NOT_COORDINATOR
+    assert code_of(room.ask(commit(member_id=member))) == ErrorCode.NOT_COORDINATOR
+    (found,) = room.ask(OffsetFetchRequest(groups=[about])).answer.groups
+    assert found.error_code == ErrorCode.NOT_COORDINATOR
+    (described,) = room.ask(DescribeGroupsRequest([GROUP])).answer.groups
+    assert described.error_code == ErrorCode.NOT_COORDINATOR
+    assert room.ask(ListGroupsRequest()).code == ErrorCode.NOT_COORDINATOR
+
+
+def test_what_waits_to_be_committed_is_not_answered_without_the_lease(room: Room) -> None:
+    committing, joining = room.ask(commit()), room.ask(join(), 3)
+    cut_off(room)
+    room.sync()
+    room.groups.load_again(room.groups.shards[room.leader().index])
+    assert code_of(committing) == joining.code == ErrorCode.NOT_COORDINATOR
+
+
+def test_a_group_that_has_a_single_replica_needs_no_lease(room: Room) -> None:
+    room.desk.broker.has_lease = lambda: False
+    committing = room.ask(commit())
+    room.sync()
+    assert code_of(committing) == ErrorCode.NONE
+
+
+def test_members_get_time_again_when_the_lease_is_back(room: Room) -> None:
+    (member,) = room.settle()
+    cut_off(room)
+    assert room.ask(HeartbeatRequest(GROUP, 1, member)).code == ErrorCode.NOT_COORDINATOR
+    room.wait(2 * SESSION_MS)
+    room.desk.broker.has_lease = lambda: True
+    assert refusal(room.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    room.load()
+    room.wait(SESSION_MS - 1)
+    assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
 
 
 def test_what_this_broker_leads_is_taken_up_when_it_is_asked_for(room: Room) -> None:

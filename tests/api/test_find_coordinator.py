@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.api.desk import Desk
 
@@ -7,7 +8,7 @@ from penstock.api.outcome import Resume
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.metadata.internal_topics import OFFSETS
-from penstock.metadata.records import broker_key
+from penstock.metadata.records import broker_key, encode, partition_key
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
@@ -67,6 +68,21 @@ def test_a_group_whose_broker_is_away_is_to_be_asked_for_again(desk: Desk) -> No
     desk.change(lambda image: Commit(None, deletes=[broker_key(1)]))
     (found,) = desk.ask(FindCoordinatorRequest(coordinator_keys=["group"])).coordinators
     assert (found.error_code, found.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+
+
+def test_a_broker_without_its_lease_does_not_say_that_a_group_is_its_own(desk: Desk) -> None:
+    desk.ask(FindCoordinatorRequest(key="group"), 0)
+    topic = desk.image.topics[OFFSETS]
+    for index in range(topic.record.partitions):
+        record = topic.partition(index)
+        assert record is not None
+        shared = msgspec.structs.replace(record, replicas=(1, 2))
+        put = partition_key(topic.id, index), encode(shared)
+        desk.change(lambda image, put=put: Commit(None, puts=[put]))
+    assert not desk.ask(FindCoordinatorRequest(key="group"), 0).error_code
+    desk.broker.has_lease = lambda: False
+    answer = desk.ask(FindCoordinatorRequest(key="group"), 0)
+    assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_a_broker_that_is_not_registered_asks_clients_to_come_back(desk: Desk) -> None:

@@ -337,12 +337,16 @@ class Broker:
     def add_producer_ids(self, first: int, count: int) -> None:
         self._producer_ids.extend(range(first, first + count))
 
+    def answers_for(self, leader: Leader) -> bool:
+        """Whether nobody else can lead the partition by now, as far as leases tell."""
+        return len(leader.replicas) <= 1 or self.has_lease()
+
     def check_lease(self, leader: Leader) -> None:
         """Refuse what this broker alone would answer for, when it may be the leader no more.
 
         acks=all needs no such check: in-sync replicas that know another leader confirm nothing.
         """
-        if len(leader.replicas) > 1 and not self.has_lease():
+        if not self.answers_for(leader):
             raise Refused(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 "the metadata store has not confirmed this broker's lease in time",

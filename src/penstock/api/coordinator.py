@@ -75,6 +75,8 @@ class Coordinator:
         if record.leader != self.broker.node_id:
             raise Refused(ErrorCode.NOT_COORDINATOR, "another broker looks after the group")
         shard = self.shards.get(index) or self._take_up(index)
+        if shard is not None:
+            shard.check_lease()
         if shard is None or not self._is_usable(shard):
             raise still_loading()
         if self.is_set_aside(group):
@@ -92,6 +94,8 @@ class Coordinator:
     def loaded(self) -> list[Shard]:
         """All of them. Raises Refused while any is not."""
         shards = list(self.shards.values())
+        for shard in shards:
+            shard.check_lease()
         usable = [shard for shard in shards if self._is_usable(shard)]
         if len(usable) < len(shards):
             raise still_loading()
@@ -99,6 +103,8 @@ class Coordinator:
 
     def _is_usable(self, shard: Shard) -> bool:
         """What does not rest on the log any more is loaded again."""
+        if shard.is_cut_off():
+            return False
         if shard.is_loaded and not shard.is_true:
             self.load_again(shard)
         return shard.is_loaded and not shard.is_over
@@ -136,10 +142,11 @@ class Coordinator:
         return shard
 
     def load_again(self, shard: Shard) -> None:
-        """What was decided is not in the log after all, and what is in memory rests on it."""
+        """What was decided is not in the log after all, and what is in memory rests on it; or the
+        lease is back, and members get the time that they did not have without it."""
         index = shard.leader.index
         if self.shards.get(index) is shard:
-            log.warning("%s-%d does not hold all of its groups: loading them", OFFSETS, index)
+            log.warning("%s-%d: its groups are loaded again", OFFSETS, index)
             del self.shards[index]
             shard.give_up()
             self._take_up(index, self._pause_ms(shard))
@@ -184,8 +191,9 @@ class Coordinator:
         """Hand out answers and look at groups that are due, for a slice of time; False once there
         are no more of them. Who has been due longest comes first: a group with much to do is due
         again at once."""
-        for untrue in [each for each in self.shards.values() if not each.is_true]:
-            self.load_again(untrue)
+        for each in list(self.shards.values()):
+            if not each.is_cut_off() and not each.is_true:
+                self.load_again(each)
         time_ms, pace = self.clock.monotonic_ms(), Pace()
         if any(shard.handout.go_on(pace) for shard in list(self.shards.values())):
             return True

@@ -31,11 +31,14 @@ class Rest:
 
     @property
     def is_committed(self) -> bool:
-        return self.shard.leader.high_watermark >= self.end and not self.shard.is_over
+        shard = self.shard
+        is_here = not shard.is_over and not shard.is_cut_off()
+        return is_here and shard.leader.high_watermark >= self.end
 
     def check(self, time_is_up: bool) -> None:
         """Refuse when it is not going to be committed here, or not in time."""
-        if self.shard.is_over or self.shard.leader.over is not None:
+        shard = self.shard
+        if shard.is_over or shard.leader.over is not None or shard.is_cut_off():
             raise not_here_any_more()
         if time_is_up:
             raise Refused(
@@ -48,6 +51,8 @@ def once_committed(rests: Sequence[Rest], answer: R) -> Outcome[R]:
     waiting = [rest for rest in rests if not rest.is_committed]
     if not waiting:
         return answer
+    for rest in waiting:
+        rest.check(time_is_up=False)
 
     def look(time_is_up: bool) -> R | None:
         for rest in waiting:
@@ -103,4 +108,4 @@ class Parked:
 
 
 def not_here_any_more() -> Refused:
-    return Refused(ErrorCode.NOT_COORDINATOR, "the group is looked after anew; ask who does it now")
+    return Refused(ErrorCode.NOT_COORDINATOR, "another may look after the group now; ask who does")

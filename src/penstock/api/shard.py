@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from penstock.api.handout import Handout
 from penstock.api.outcome import Outcome
-from penstock.api.replies import Parked, Rest, once_committed
+from penstock.api.replies import Parked, Rest, not_here_any_more, once_committed
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group, Groups
 from penstock.coordination.loading import load
@@ -34,6 +34,8 @@ R = TypeVar("R")
 
 SPARED_BYTES = 64 << 10
 """Of a full disk, for what no request asks for."""
+LEASE_LOOK_MS = 200
+"""Until it is looked whether a lost lease is back."""
 GROUP_COST = 100
 """Of a group whose work begins, in names of topics."""
 
@@ -45,6 +47,8 @@ class Shard:
         self.groups = Groups()
         self.is_loaded = False
         self.is_over = False
+        self._was_cut_off = False
+        """The lease was lost for a while: members could not show that they are alive."""
         self.pause_ms = 0
         """Before it is loaded: the longer, the more often that has been in vain."""
         self.loaded_ms = 0.0
@@ -89,7 +93,18 @@ class Shard:
     @property
     def is_true(self) -> bool:
         """Nobody else appends to this log. If its end is another one, appends were undone."""
-        return self.leader.log.end_offset == self.end
+        return self.leader.log.end_offset == self.end and not self._was_cut_off
+
+    def is_cut_off(self) -> bool:
+        """Whether the lease is lost: another broker may look after these groups by now."""
+        if self._coordinator.broker.answers_for(self.leader):
+            return False
+        self._was_cut_off = True
+        return True
+
+    def check_lease(self) -> None:
+        if self.is_cut_off():
+            raise not_here_any_more()
 
     # -- turns
 
@@ -205,6 +220,8 @@ class Shard:
 
     @property
     def next_due_ms(self) -> float | None:
+        if self.is_cut_off():
+            return self._coordinator.clock.monotonic_ms() + LEASE_LOOK_MS
         return self._due[0][0] if self._due else None
 
     def take_due(self, time_ms: float) -> Group | None:

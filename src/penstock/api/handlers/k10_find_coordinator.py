@@ -15,7 +15,7 @@ from penstock.api.outcome import Change, Outcome
 from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
-from penstock.metadata.records import BrokerRecord
+from penstock.metadata.records import BrokerRecord, PartitionRecord
 from penstock.wire.messages.k10_find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -78,11 +78,18 @@ def _coordinator(broker: Broker, kind: int, key: str) -> BrokerRecord:
         raise Refused(ErrorCode.INVALID_REQUEST, problem)
     _, partition = broker.groups.place(key)
     member = broker.image.brokers.get(partition.leader)
-    if member is None:
+    if member is None or not _is_known_to_lead(broker, partition):
         raise Refused(
             ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker that looks after the group is away"
         )
     return member.record
+
+
+def _is_known_to_lead(broker: Broker, partition: PartitionRecord) -> bool:
+    """Without its lease this broker does not know whether it still does: the others do."""
+    if partition.leader != broker.node_id or len(partition.replicas) <= 1:
+        return True
+    return broker.has_lease()
 
 
 def find_coordinator_failed(

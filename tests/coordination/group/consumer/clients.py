@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.coordination.group.consumer.stage import Stage
 
 from penstock.coordination.group.assignors import Assignment
@@ -123,7 +125,7 @@ class SlowClient(Client):
         self.owned, self.begun, self.next, self.tells = {}, None, None, False
 
 
-def settle(stage: Stage, clients: list[Client]) -> None:
+def settle(stage: Stage, clients: Sequence[Client]) -> None:
     """Heartbeats until nothing changes any more."""
     for _ in range(60):
         stage.pass_ms(500)
@@ -135,7 +137,7 @@ def settle(stage: Stage, clients: list[Client]) -> None:
     raise AssertionError("the group does not come to rest")
 
 
-def check_nothing_is_shared(stage: Stage, clients: list[Client]) -> None:
+def check_nothing_is_shared(stage: Stage, clients: Sequence[Client]) -> None:
     owners: dict[tuple[bytes, int], str] = {}
     for client in clients:
         for topic, partitions in client.owned.items():

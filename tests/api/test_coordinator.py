@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,39 @@ def test_members_get_time_again_when_the_lease_is_back(room: Room) -> None:
     room.load()
     room.wait(SESSION_MS - 1)
     assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
+
+
+def lose_followers(room: Room) -> None:
+    leader = room.leader()
+    leader.replicas, leader.in_sync = (1, 2, 3), frozenset({1})
+    leader.log.config = replace(leader.log.config, min_insync_replicas=2)
+
+
+def test_what_cannot_be_committed_does_not_hide_what_is(room: Room) -> None:
+    (member,) = room.settle()
+    room.tell(commit(offset=10, member_id=member, generation=1))
+    lose_followers(room)
+    again = commit(offset=20, member_id=member, generation=1)
+    assert code_of(room.ask(again)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert room.ask(join()).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert room.ask(HeartbeatRequest(GROUP, 1, member)).code == ErrorCode.NONE
+    fetch = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=None)])
+    (found,) = room.ask(fetch).answer.groups
+    assert found.topics[0].partitions[0].committed_offset == 10
+    assert room.ask(DescribeGroupsRequest([GROUP])).answer.groups[0].group_state == "Stable"
+    assert [each.group_id for each in room.ask(ListGroupsRequest()).answer.groups] == [GROUP]
+
+
+def test_who_is_due_to_go_stays_while_that_could_not_be_committed(room: Room) -> None:
+    room.settle()
+    lose_followers(room)
+    room.wait(2 * SESSION_MS)
+    assert room.ask(DescribeGroupsRequest([GROUP])).answer.groups[0].group_state == "Stable"
+    leader = room.leader()
+    leader.in_sync = frozenset({1, 2})
+    leader.replicas = (1,)
+    room.wait(1_000)
+    assert room.ask(DescribeGroupsRequest([GROUP])).answer.groups[0].group_state == "Empty"
 
 
 def test_what_this_broker_leads_is_taken_up_when_it_is_asked_for(room: Room) -> None:

@@ -19,7 +19,7 @@ from penstock.coordination.group.groups import Group, Groups
 from penstock.coordination.loading import load
 from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event, Turn
-from penstock.errors import Refused
+from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
 from penstock.replication.leader import Leader
 from penstock.wire.batch import read_header
@@ -34,8 +34,8 @@ R = TypeVar("R")
 
 SPARED_BYTES = 64 << 10
 """Of a full disk, for what no request asks for."""
-LEASE_LOOK_MS = 200
-"""Until it is looked whether a lost lease is back."""
+HELD_UP_LOOK_MS = 200
+"""Until it is looked whether a lost lease is back, or replicas are in sync again."""
 GROUP_COST = 100
 """Of a group whose work begins, in names of topics."""
 
@@ -130,6 +130,7 @@ class Shard:
         try:
             answer = decide(turn, group)
             self._check_room(turn)
+            self._check_in_sync(turn)
         except Refused:
             self._arm(group, turn.wake_ms)
             self._remove_if_forgotten(group)
@@ -153,9 +154,30 @@ class Shard:
         try:
             turn.check_room(len(_batch(turn.events, turn.now_ms)))
         except Refused:
-            if protocols.has_left_traces(turn):
-                self._coordinator.load_again(self)
+            self._drop_traces(turn)
             raise
+
+    def _check_in_sync(self, turn: Turn) -> None:
+        """What could not be committed is not written: the group as it is would be hidden by it."""
+        if turn.reply is None or not turn.events:
+            return
+        try:
+            self.check_can_commit()
+        except Refused:
+            self._drop_traces(turn)
+            raise
+
+    def check_can_commit(self) -> None:
+        if self.leader.has_too_few_in_sync:
+            raise Refused(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"{len(self.leader.in_sync)} replicas of the groups are in sync, fewer than "
+                "min.insync.replicas: start the missing brokers",
+            )
+
+    def _drop_traces(self, turn: Turn) -> None:
+        if protocols.has_left_traces(turn):
+            self._coordinator.load_again(self)
 
     def rest(self, group: Group | None) -> Rest:
         """What an answer about a group rests on; that there is none may be as new as anything."""
@@ -219,9 +241,14 @@ class Shard:
         self._coordinator.wake_by(self._coordinator.clock.monotonic_ms())
 
     @property
+    def is_held_up(self) -> bool:
+        """What is due has to wait: it could not be written."""
+        return self.is_cut_off() or self.leader.has_too_few_in_sync
+
+    @property
     def next_due_ms(self) -> float | None:
-        if self.is_cut_off():
-            return self._coordinator.clock.monotonic_ms() + LEASE_LOOK_MS
+        if self.is_held_up:
+            return self._coordinator.clock.monotonic_ms() + HELD_UP_LOOK_MS
         return self._due[0][0] if self._due else None
 
     def take_due(self, time_ms: float) -> Group | None:

@@ -144,7 +144,7 @@ class Leader:
     def advance(self) -> bool:
         """Move the high watermark to where the replicas are; True if it moved."""
         least = self.own_end
-        if least <= self.high_watermark or self._has_too_few:
+        if least <= self.high_watermark or self.has_too_few_in_sync:
             return False
         for follower in self._counted:
             least = min(least, follower.end)
@@ -154,7 +154,8 @@ class Leader:
         return True
 
     @property
-    def _has_too_few(self) -> bool:
+    def has_too_few_in_sync(self) -> bool:
+        """Nothing becomes committed while this is so."""
         count = len(self.in_sync)
         return count < self.log.config.min_insync_replicas and count < len(self.replicas)
 

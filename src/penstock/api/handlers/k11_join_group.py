@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 def join_group(broker: Broker, request: JoinGroupRequest, call: Call) -> Outcome[JoinGroupResponse]:
     shard = broker.groups.shard(request.group_id)
     _check(broker, request)
+    shard.check_can_commit()  # a round goes on in memory until it is written
     joiner = Joiner(
         call.client_id or "",
         f"/{call.peer.rpartition(':')[0]}",

@@ -44,6 +44,33 @@ def orders(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.parametrize(
+    ("offset", "lag", "lag_ms"), [(3, 12, 60_000), (10, 5, 59_000), (15, 0, 0)]
+)
+def test_who_gives_an_offset_is_told_how_far_that_is_behind(
+    desk: Desk, offset: int, lag: int, lag_ms: int
+) -> None:
+    desk.create("orders")
+    desk.append("orders", count=10, first_ms=NOW_MS - 60_000)
+    desk.append("orders", count=5, first_ms=NOW_MS - 59_000)
+    wanted = ListOffsetsPartition(0, -1, LATEST, offset)
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("orders", [wanted])])
+    (told,) = desk.ask(request, 9).topics[0].partitions
+    assert (told.offset, told.lag, told.lag_ms) == (15, lag, lag_ms)
+    assert ask(desk, LATEST).lag == ask(desk, LATEST, 5).lag == -1
+
+
+def test_of_a_partition_that_is_not_led_here_no_lag_is_known(orders: Desk) -> None:
+    wanted = ListOffsetsPartition(7, -1, LATEST, 3)
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("orders", [wanted])])
+    (told,) = orders.ask(request, 9).topics[0].partitions
+    assert (told.error_code, told.lag, told.lag_ms) == (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        -1,
+        -1,
+    )
+
+
 @pytest.mark.parametrize("version", range(1, 10))
 def test_the_start_and_the_end_are_told(orders: Desk, version: int) -> None:
     assert ask(orders, EARLIEST, version).offset == 0

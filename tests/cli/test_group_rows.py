@@ -8,11 +8,11 @@ import pytest
 from tests.client.scripted import Answer, ScriptedBroker, client_of, cluster
 
 from penstock.cli import group_moves
-from penstock.cli.group_describe import partition_rows
+from penstock.cli.group_describe import _total_text, partition_rows
 from penstock.cli.group_places import TopicPart
 from penstock.cli.positions import END
 from penstock.client.cluster import WireClient
-from penstock.client.group_offsets import CommittedOffset
+from penstock.client.group_offsets import CommittedOffset, with_known_lags
 from penstock.client.groups import GroupDescription
 from penstock.wire.messages import ApiKey
 from penstock.wire.messages.k02_list_offsets import (
@@ -63,6 +63,38 @@ def test_the_end_is_the_one_that_the_lag_is_true_of(
     committed = {("t", 0): CommittedOffset(offset, -1, "", told, None)}
     (row,) = partition_rows(client_between(4, 12), DOWN, committed)
     assert (row["committed"], row["end"], row["lag"]) == (offset, end, lag)
+
+
+def test_leaders_are_asked_for_the_lag_that_the_coordinator_does_not_know() -> None:
+    def answer(request: Any) -> ListOffsetsResponse:
+        (topic,) = request.topics
+        told = [
+            ListOffsetsPartitionResponse(each.partition_index, 0, -1, 12, lag=4, lag_ms=each.lag_of)
+            for each in topic.partitions
+        ]
+        return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(topic.name, told)])
+
+    broker = ScriptedBroker().answers(ApiKey.METADATA, cluster({0: 1, 1: -1}))
+    client = client_of({1: broker.answers(ApiKey.LIST_OFFSETS, answer)})
+    unknown, known = CommittedOffset(8, -1, "", None, None), CommittedOffset(8, -1, "", 3, 70)
+    committed = {("t", 0): unknown, ("t", 1): unknown, ("gone", 0): unknown, ("t", 2): known}
+    assert with_known_lags(client, committed) == {
+        **committed,
+        ("t", 0): CommittedOffset(8, -1, "", 4, 8),
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([(3, 1_000), (4, None)], "total lag 7 messages, the longest wait 1.0 s"),
+        ([(3, None), (None, None)], "total lag 3 messages; 1 partition without a known lag"),
+    ],
+)
+def test_totals_say_what_they_leave_out(rows: list[tuple[Any, Any]], text: str) -> None:
+    told = _total_text([{"lag": lag, "lag_ms": lag_ms} for lag, lag_ms in rows])
+    waits = sum(lag_ms is None for _, lag_ms in rows)
+    assert told == f"{text}; {waits} partition{'s' * (waits > 1)} without a known wait"
 
 
 @pytest.mark.parametrize("topic", ["t", "gone"])

@@ -43,12 +43,16 @@ def describe(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
     retention has removed does not count. Waiting is how long the first record that was not read has
     been there. A dash is what is not known, as the lag where nothing was committed.
     """
-    from penstock.client.group_offsets import committed_offsets  # noqa: PLC0415
+    from penstock.client.group_offsets import (  # noqa: PLC0415
+        committed_offsets,
+        with_known_lags,
+    )
     from penstock.client.groups import describe_group  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         described = describe_group(client, group)
-        rows = partition_rows(client, described, committed_offsets(client, group))
+        committed = with_known_lags(client, committed_offsets(client, group))
+        rows = partition_rows(client, described, committed)
     if as_json:
         emit_json(_document(described, rows))
     else:
@@ -137,8 +141,17 @@ def _total_text(rows: list[Row]) -> str:
     text = f"total lag {'-' if lag is None else counted(lag, 'message')}"
     if lag_ms is not None:
         text += f", the longest wait {duration_text(lag_ms)}"
-    unknown = sum(row["lag"] is None for row in rows)
-    return f"{text}; {counted(unknown, 'partition')} without a known lag" if unknown else text
+    lags, waits = _unknown(rows)
+    if lags:
+        text += f"; {counted(lags, 'partition')} without a known lag"
+    if waits > lags:
+        text += f"; {counted(waits, 'partition')} without a known wait"
+    return text
+
+
+def _unknown(rows: list[Row]) -> tuple[int, int]:
+    """Partitions that the totals leave out: of messages, and of waits."""
+    return sum(row["lag"] is None for row in rows), sum(row["lag_ms"] is None for row in rows)
 
 
 def _totals(rows: list[Row]) -> tuple[int | None, int | None]:
@@ -150,6 +163,7 @@ def _totals(rows: list[Row]) -> tuple[int | None, int | None]:
 
 def _document(described: GroupDescription, rows: list[Row]) -> dict[str, Any]:
     lag, lag_ms = _totals(rows)
+    lag_unknown, lag_ms_unknown = _unknown(rows)
     return {
         "group": described.name,
         "type": described.kind,
@@ -159,5 +173,7 @@ def _document(described: GroupDescription, rows: list[Row]) -> dict[str, Any]:
         "members": len(described.members),
         "lag": lag,
         "lag_ms": lag_ms,
+        "lag_unknown": lag_unknown,
+        "lag_ms_unknown": lag_ms_unknown,
         "partitions": rows,
     }

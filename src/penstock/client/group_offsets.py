@@ -8,6 +8,7 @@ from typing import NamedTuple
 from penstock.client.cluster import WireClient
 from penstock.client.errors import check, refused
 from penstock.client.groups import ask_coordinator, missing
+from penstock.client.offsets import behind
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -68,6 +69,19 @@ def committed_offsets(client: WireClient, group: str) -> dict[Place, CommittedOf
                     each.lag_ms if each.lag_ms >= 0 else None,
                 )
     return dict(sorted(found.items()))
+
+
+def with_known_lags(
+    client: WireClient, committed: Mapping[Place, CommittedOffset]
+) -> dict[Place, CommittedOffset]:
+    """The coordinator knows the lag of what it leads; the leaders of all else are asked."""
+    known = dict(committed)
+    unknown = [place for place, each in committed.items() if each.lag is None]
+    for topic, indexes in by_topic(unknown).items():
+        offsets = {index: committed[topic, index].offset for index in indexes}
+        for index, (lag, lag_ms) in behind(client, topic, offsets).items():
+            known[topic, index] = committed[topic, index]._replace(lag=lag, lag_ms=lag_ms)
+    return known
 
 
 def _names(client: WireClient, topics: Iterable[OffsetFetchResponseTopics]) -> dict[bytes, str]:

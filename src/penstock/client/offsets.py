@@ -43,6 +43,13 @@ class Found(NamedTuple):
     timestamp: int
 
 
+class Behind(NamedTuple):
+    """How far a reader is behind. None is what the leader does not know, or does not tell."""
+
+    lag: int | None
+    lag_ms: int | None
+
+
 class ReplicaSize(NamedTuple):
     broker: int
     partition: int
@@ -128,6 +135,26 @@ def ends(client: WireClient, topic: str, indexes: Iterable[int], which: int) -> 
     return {index: each.offset for index, each in found.items()}
 
 
+def behind(client: WireClient, topic: str, offsets: Mapping[int, int]) -> dict[int, Behind]:
+    """How far readers at these offsets are behind; only of partitions whose leader answers."""
+
+    def request(indexes: list[int]) -> Message:
+        wanted = [
+            ListOffsetsPartition(partition_index=index, timestamp=LATEST, lag_of=offsets[index])
+            for index in indexes
+        ]
+        return ListOffsetsRequest(
+            replica_id=_CONSUMER, topics=[ListOffsetsTopic(topic, wanted)], timeout_ms=_ms(client)
+        )
+
+    question = _Question(topic, offsets, ListOffsetsResponse, request, _behind)
+    try:
+        found, _ = _ask_once(client, question, client.deadline())
+    except ClientError:
+        return {}
+    return found
+
+
 def delete_records(client: WireClient, topic: str, before: Mapping[int, int]) -> dict[int, int]:
     """Drops what lies before these offsets; gives where each partition begins now."""
 
@@ -190,6 +217,16 @@ def _offsets(topic: str, answer: ListOffsetsResponse) -> dict[int, Found | Clien
         each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
         if each.error_code
         else Found(each.offset, each.timestamp)
+        for told in answer.topics
+        for each in told.partitions
+    }
+
+
+def _behind(topic: str, answer: ListOffsetsResponse) -> dict[int, Behind | ClientError]:
+    return {
+        each.partition_index: Behind(
+            each.lag if each.lag >= 0 else None, each.lag_ms if each.lag_ms >= 0 else None
+        )
         for told in answer.topics
         for each in told.partitions
     }

@@ -5,6 +5,9 @@ Timestamps below zero are questions: -1 the end (as the reader's isolation sees 
 storage (versions 8 and 9; all of ours is local). Any other, or one that is newer than the request's
 version, is UNSUPPORTED_VERSION for its partition. Version 4 brought leader epochs. Replica id -2 is
 a debugging client, which is told the end of the log even above the high watermark.
+
+From version 6 on there are tagged fields of our own: who gives an offset as `lag_of` is told how
+far a reader there is behind, in messages and in time. Only the leader of a partition knows that.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from dataclasses import dataclass, field
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.lag import Lag, Place, lags
 from penstock.api.open_first import open_first
 from penstock.api.outcome import Outcome
 from penstock.api.slices import SLICE_ELEMENTS, in_slices
@@ -57,16 +61,16 @@ def list_offsets(
 ) -> Outcome[ListOffsetsResponse]:
     return in_slices(
         broker,
-        _topics(broker, request, call.version),
+        _topics(broker, request, call),
         lambda topics: ListOffsetsResponse(topics=topics),
     )
 
 
 def _topics(
-    broker: Broker, request: ListOffsetsRequest, version: int
+    broker: Broker, request: ListOffsetsRequest, call: Call
 ) -> Steps[list[ListOffsetsTopicResponse]]:
     """Each partition is looked at once, so that its answer is of one moment."""
-    asking = Asking(broker, request, version)
+    asking = Asking(broker, request, call.version, call.now_ms)
     count, answers = 0, [ListOffsetsTopicResponse(topic.name) for topic in request.topics]
     for topic, told in zip(request.topics, answers, strict=True):
         for wanted in topic.partitions:
@@ -87,7 +91,9 @@ class Asking:
     broker: Broker
     request: ListOffsetsRequest
     version: int
+    now_ms: int
     found: Found = field(default_factory=dict)
+    behind: dict[Place, Lag] = field(default_factory=dict)
 
     def answer(
         self, topic: str, wanted: ListOffsetsPartition
@@ -103,6 +109,10 @@ class Asking:
                 answer.offset = _boundary(leader, wanted.timestamp, self.request)
             if answer.offset >= 0:
                 answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
+            if wanted.lag_of >= 0:
+                lag = yield from self.lag(Place(topic, wanted.partition_index, wanted.lag_of))
+                answer.lag = -1 if lag.messages is None else lag.messages
+                answer.lag_ms = -1 if lag.waiting_ms is None else lag.waiting_ms
         except Refused as refused:
             answer.error_code = refused.code
         return answer
@@ -119,6 +129,13 @@ class Asking:
         if isinstance(found, Refused):
             raise found
         return found
+
+    def lag(self, place: Place) -> Steps[Lag]:
+        """Each once, as above."""
+        if place not in self.behind:
+            yield None
+            self.behind |= yield from lags(self.broker, [place], self.now_ms)
+        return self.behind[place]
 
 
 def _safely(

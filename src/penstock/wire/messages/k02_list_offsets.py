@@ -11,15 +11,19 @@ from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     Sink,
     absent,
+    check_tag,
     read_compact_count,
     read_compact_string,
     read_count,
     read_string,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_string,
     write_count,
     write_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">iiq")
@@ -34,6 +38,7 @@ class ListOffsetsPartition(Struct):
     partition_index: int = 0
     current_leader_epoch: int = -1
     timestamp: int = 0
+    lag_of: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ListOffsetsPartition, int]:
@@ -46,12 +51,21 @@ class ListOffsetsPartition(Struct):
             current_leader_epoch = -1
             (timestamp,) = _PACKED_2.unpack_from(buf, at)
             at += 8
+        lag_of: int = -1
         if version >= 6:
             if buf[at]:
-                at = skip_tagged(buf, at)
+                count, at = read_tag_count(buf, at)
+                for _ in range(count):
+                    tag, at, end = read_tag(buf, at)
+                    if tag == 10000:
+                        (lag_of,) = _PACKED_2.unpack_from(buf, at)
+                        at += 8
+                    else:
+                        at = end
+                    check_tag(at, end)
             else:
                 at += 1
-        return ListOffsetsPartition(partition_index, current_leader_epoch, timestamp), at
+        return ListOffsetsPartition(partition_index, current_leader_epoch, timestamp, lag_of), at
 
     def write(self, out: Sink, version: int) -> None:
         if version >= 4:
@@ -60,7 +74,15 @@ class ListOffsetsPartition(Struct):
             out += _PACKED_1.pack(self.partition_index)
             out += _PACKED_2.pack(self.timestamp)
         if version >= 6:
-            out.append(0)
+            tagged: list[tuple[int, Sink]] = []
+            if self.lag_of != -1:
+                value = Sink()
+                value += _PACKED_2.pack(self.lag_of)
+                tagged.append((10000, value))
+            if tagged:
+                write_tagged(out, tagged)
+            else:
+                out.append(0)
 
 
 class ListOffsetsTopic(Struct):
@@ -113,6 +135,8 @@ class ListOffsetsPartitionResponse(Struct):
     timestamp: int = -1
     offset: int = -1
     leader_epoch: int = -1
+    lag: int = -1
+    lag_ms: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ListOffsetsPartitionResponse, int]:
@@ -123,9 +147,22 @@ class ListOffsetsPartitionResponse(Struct):
             partition_index, error_code, timestamp, offset = _PACKED_4.unpack_from(buf, at)
             at += 22
             leader_epoch = -1
+        lag: int = -1
+        lag_ms: int = -1
         if version >= 6:
             if buf[at]:
-                at = skip_tagged(buf, at)
+                count, at = read_tag_count(buf, at)
+                for _ in range(count):
+                    tag, at, end = read_tag(buf, at)
+                    if tag == 10000:
+                        (lag,) = _PACKED_2.unpack_from(buf, at)
+                        at += 8
+                    elif tag == 10001:
+                        (lag_ms,) = _PACKED_2.unpack_from(buf, at)
+                        at += 8
+                    else:
+                        at = end
+                    check_tag(at, end)
             else:
                 at += 1
         return ListOffsetsPartitionResponse(
@@ -134,6 +171,8 @@ class ListOffsetsPartitionResponse(Struct):
             timestamp,
             offset,
             leader_epoch,
+            lag,
+            lag_ms,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -142,7 +181,19 @@ class ListOffsetsPartitionResponse(Struct):
         else:
             out += _PACKED_4.pack(self.partition_index, self.error_code, self.timestamp, self.offset)
         if version >= 6:
-            out.append(0)
+            tagged: list[tuple[int, Sink]] = []
+            if self.lag != -1:
+                value = Sink()
+                value += _PACKED_2.pack(self.lag)
+                tagged.append((10000, value))
+            if self.lag_ms != -1:
+                value = Sink()
+                value += _PACKED_2.pack(self.lag_ms)
+                tagged.append((10001, value))
+            if tagged:
+                write_tagged(out, tagged)
+            else:
+                out.append(0)
 
 
 class ListOffsetsTopicResponse(Struct):

@@ -102,6 +102,8 @@ def test_a_group_that_is_down_is_described_with_its_lag(
         "coordinator": 1,
         "members": 0,
         "lag": 2,
+        "lag_unknown": 0,
+        "lag_ms_unknown": 0,
     }
     del behind["lag_ms"]
     place = {"topic": orders, "metadata": "", "member": None, "end": 3}

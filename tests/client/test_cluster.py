@@ -9,6 +9,7 @@ from tests.client.scripted import Answer, ScriptedBroker, client_of, cluster
 
 from penstock.client import admin, offsets
 from penstock.client.errors import ClientError, Lost, Unreachable
+from penstock.client.group_listing import list_groups
 from penstock.errors import ErrorCode
 from penstock.wire.codec import Message
 from penstock.wire.messages import ApiKey
@@ -19,6 +20,7 @@ from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsTopicResponse,
 )
 from penstock.wire.messages.k03_metadata import MetadataRequest
+from penstock.wire.messages.k16_list_groups import ListedGroup, ListGroupsResponse
 from penstock.wire.messages.k19_create_topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
@@ -60,6 +62,30 @@ def test_a_proxy_that_takes_calls_for_a_broker_that_is_down_is_passed_by() -> No
     down = ScriptedBroker().answers(ApiKey.API_VERSIONS, lambda _: None)
     up = ScriptedBroker().answers(ApiKey.METADATA, cluster({0: 2}, (2,)))
     assert client_of({1: down, 2: up}).metadata().brokers.keys() == {2}
+
+
+def test_no_attempt_to_read_uses_up_all_of_the_time() -> None:
+    client = client_of({1: ScriptedBroker()}, timeout_s=30.0)
+    deadlines = []
+
+    def attempt(deadline: float) -> int:
+        deadlines.append(deadline)
+        if len(deadlines) < 2:
+            raise Lost(ErrorCode.NETWORK_EXCEPTION, "it hangs")
+        return 7
+
+    latest = client.deadline() - 15
+    assert client.retry(attempt) == 7
+    assert max(deadlines) < latest
+
+
+def test_brokers_are_asked_for_anew_when_one_of_them_does_not_answer() -> None:
+    dead, alive = ScriptedBroker(), ScriptedBroker()
+    dead.is_up = False
+    alive.answers(ApiKey.METADATA, cluster({0: 2}, (1, 2)), cluster({0: 2}, (2,)))
+    alive.answers(ApiKey.LIST_GROUPS, lambda request: ListGroupsResponse(groups=[ListedGroup("g")]))
+    (listed,) = list_groups(client_of({2: alive, 1: dead}))
+    assert (listed.name, listed.coordinator) == ("g", 2)
 
 
 def test_every_leader_is_asked_for_its_own_partitions() -> None:

@@ -22,6 +22,8 @@ M = TypeVar("M", bound=Message)
 
 PAUSE_S_FIRST = 0.05
 PAUSE_S_MAX = 1.0
+ATTEMPTS_MIN = 3
+"""For which there is time, however long each takes."""
 MISSING_S_MAX = 1.0
 """How long a topic that a broker does not know is asked for again: it may just have been made."""
 
@@ -113,11 +115,15 @@ class WireClient:
         return time.monotonic() + self.timeout_s
 
     def ask_any(self, request: Message, kind: type[M], deadline: float) -> M:
-        """From whichever broker can be reached, those that were at hand before first."""
+        """From whichever broker can be reached, those that were at hand before first. Each has its
+        share of the time to take a connection, so that one that hangs does not use it up."""
         failures: list[Unreachable] = []
-        for address in self._candidates():
+        candidates = self._candidates()
+        for number, address in enumerate(candidates):
+            now = time.monotonic()
+            share_s = (deadline - now) / (len(candidates) - number)
             try:
-                return self._connection(address, deadline).ask(request, kind, deadline)
+                return self._connection(address, now + share_s).ask(request, kind, deadline)
             except Unreachable as error:
                 failures.append(error)
         if len(failures) == 1:
@@ -163,7 +169,8 @@ class WireClient:
         return self._connection(address, deadline)
 
     def retry(self, attempt: Callable[[float], T], *, changes: bool = False) -> T:
-        """Until it succeeds, fails for good, or the time is up. `attempt` is given the deadline.
+        """Until it succeeds, fails for good, or the time is up. `attempt` is given its deadline:
+        a broker that hangs must not use up all of the time, so there is enough for some attempts.
 
         What `changes` the cluster is not repeated when its fate is unknown: done twice, it would be
         answered with an error although all is well.
@@ -172,7 +179,8 @@ class WireClient:
         missing_until = min(deadline, time.monotonic() + MISSING_S_MAX)
         for pause_s in pauses():
             try:
-                return attempt(deadline)
+                patience_s = self.timeout_s / (1 if changes else ATTEMPTS_MIN)
+                return attempt(min(deadline, time.monotonic() + patience_s))
             except ClientError as error:
                 if changes and _is_undecided(error):
                     raise _undecided(error) from None

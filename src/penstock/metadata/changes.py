@@ -121,6 +121,7 @@ def add_partitions(
     *,
     nonce: bytes,
     assignments: Sequence[Sequence[int]] | None = None,
+    now_ms: int = 0,
 ) -> Commit[TopicRecord]:
     """`assignments` are the replicas of the new partitions alone."""
     topic = existing_topic(image, name)
@@ -142,7 +143,7 @@ def add_partitions(
         _check_replication(image, replication)
         held = replicas_of(topic)
         placed = place_new(topic.id, before, total - before, replication, open_racks(image), held)
-    record = msgspec.structs.replace(topic.record, partitions=total)
+    record = msgspec.structs.replace(topic.record, partitions=total, grown_ms=now_ms)
     return rewrite_topic(image, topic, record, nonce, _partition_puts(topic.id, before, placed))
 
 

@@ -121,6 +121,8 @@ class TopicRecord(Record, frozen=True):
     replication_factor: int
     created_ms: int
     configs: dict[str, str] = {}
+    grown_ms: int = 0
+    """When it got its last partitions, if it was not created with all of them."""
 
 
 class DeletedRecord(Record, frozen=True):

@@ -46,7 +46,10 @@ def create_partitions(
     return change_each(
         broker,
         (
-            (topic.name, partial(_add, topic=topic, nonce=broker.chance.uuid()))
+            (
+                topic.name,
+                partial(_add, topic=topic, nonce=broker.chance.uuid(), now_ms=call.now_ms),
+            )
             for topic in request.topics
         ),
         respond,
@@ -59,11 +62,15 @@ def _added(image: Image, wanted: CreatePartitionsTopic) -> int:
     return max(wanted.count - topic.record.partitions, 0) if topic else 0
 
 
-def _add(image: Image, *, topic: CreatePartitionsTopic, nonce: bytes) -> Commit[TopicRecord]:
+def _add(
+    image: Image, *, topic: CreatePartitionsTopic, nonce: bytes, now_ms: int
+) -> Commit[TopicRecord]:
     refuse_internal(topic.name)
     given = topic.assignments
     assignments = None if given is None else [each.broker_ids for each in given]
-    return add_partitions(image, topic.name, topic.count, nonce=nonce, assignments=assignments)
+    return add_partitions(
+        image, topic.name, topic.count, nonce=nonce, assignments=assignments, now_ms=now_ms
+    )
 
 
 def _results(answers: Mapping[str, object]) -> Iterator[CreatePartitionsTopicResult]:

@@ -20,10 +20,17 @@ from penstock.wire.stored.consumer_protocol_assignment import (
 from penstock.wire.stored_codec import encode_value
 
 
-def set_topic(stage: Stage, name: str, partitions: int) -> None:
+def set_topic(stage: Stage, name: str, partitions: int, changed_ms: int = NOW_MS) -> None:
     """None of them: there is no such topic."""
     key, revision = topic_key(name), stage.image.revision + 1
-    record = TopicRecord(name, name.encode().ljust(16), partitions, 1, NOW_MS)
+    record = TopicRecord(
+        name=name,
+        topic_id=name.encode().ljust(16),
+        partitions=partitions,
+        replication_factor=1,
+        created_ms=NOW_MS,
+        grown_ms=changed_ms,
+    )
     entry = Entry(key, encode(record), revision) if partitions else None
     stage.image.apply([Event(key, entry, revision)], revision)
 
@@ -48,7 +55,7 @@ def a_group(*plans: bytes, topics: tuple[str, ...] = ("orders",), kind: str = "c
 
 def after_a_restart(stage: Stage, **topics: int) -> str:
     for name, partitions in topics.items():
-        set_topic(stage, name, partitions)
+        set_topic(stage, name, partitions, NOW_MS + int(stage.time_ms) + 1)
     stage.reload()
     return stage.body.phase.name
 
@@ -63,6 +70,11 @@ def after_a_restart(stage: Stage, **topics: int) -> str:
 )
 def test_a_plan_for_all_that_there_is_stays(plans: list[bytes]) -> None:
     assert after_a_restart(a_group(*plans)) == "STABLE"
+
+
+@pytest.mark.parametrize("part", [plan(orders=[1]), plan(), b""])
+def test_a_plan_that_leaves_out_what_its_leader_knew_of_stays(part: bytes) -> None:
+    assert after_a_restart(a_group(part, part)) == "STABLE"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ Planned = defaultdict[str, set[int]]
 
 def fits_topics(image: Image, body: Classic, pace: Pace) -> Steps[bool]:
     """Whether someone reads each partition of the topics that members want, and nobody any that is
-    not there. True as well where it cannot be told."""
+    not there. A leader may leave out what it likes, but not what it could not know of. True as well
+    where it cannot be told."""
     if body.protocol_type != CONSUMER:
         return True
     try:
@@ -46,7 +47,10 @@ def fits_topics(image: Image, body: Classic, pace: Pace) -> Steps[bool]:
         if pace.is_spent(1):
             yield None
     wanted = yield from _wanted(image, body, pace)
-    return all(len(planned[name]) >= _size(image, name) for name in wanted)
+    return all(
+        len(planned[name]) >= _size(image, name) or _changed_ms(image, name) < body.planned_ms
+        for name in wanted
+    )
 
 
 def _are_there(partitions: Iterable[int], size: int) -> bool:
@@ -56,6 +60,12 @@ def _are_there(partitions: Iterable[int], size: int) -> bool:
 def _size(image: Image, name: str) -> int:
     topic = image.topic(name)
     return topic.record.partitions if topic is not None else 0
+
+
+def _changed_ms(image: Image, name: str) -> int:
+    """Since when it has had all of its partitions."""
+    topic = image.topic(name)
+    return max(topic.record.created_ms, topic.record.grown_ms) if topic is not None else 0
 
 
 def _wanted(image: Image, body: Classic, pace: Pace) -> Steps[set[str]]:

@@ -60,6 +60,7 @@ class Classic:
         "metadata_bytes",
         "pending",
         "phase",
+        "planned_ms",
         "protocol",
         "protocol_type",
         "round_ends_ms",
@@ -96,6 +97,8 @@ class Classic:
         self.sync_ends_ms = 0.0
         self.unsynced: set[str] = set()
         """Members of this generation who have not asked for their part of the plan."""
+        self.planned_ms = 0
+        """When what is in the log was decided, since 1970."""
         self.is_saved = False
         """Whether anything of it is in the log."""
 

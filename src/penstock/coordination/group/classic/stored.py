@@ -109,6 +109,7 @@ def apply_generation(
     else:
         body = group.body = restored(value)
     body.is_saved = True
+    body.planned_ms = value.current_state_timestamp
     if not value.members:
         group.emptied_ms = value.current_state_timestamp
 

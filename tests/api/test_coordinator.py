@@ -649,8 +649,7 @@ def test_an_upgrade_for_which_there_is_no_room_leaves_the_group_as_it_is_stored(
     assert tight.ask(long).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert waiting.code == ErrorCode.NOT_COORDINATOR
     tight.load()
-    again = tight.tell(HeartbeatRequest(GROUP, 1, member)).error_code
-    assert again == ErrorCode.REBALANCE_IN_PROGRESS, "its plan was for nothing"
+    assert tight.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
 
 
 # -- pauses

@@ -174,8 +174,8 @@ def test_members_get_time_again_when_the_lease_is_back(room: Room) -> None:
     assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
 
 
-def lose_followers(room: Room) -> None:
-    leader = room.leader()
+def lose_followers(room: Room, group: str = GROUP) -> None:
+    leader = room.leader(group)
     leader.replicas, leader.in_sync = (1, 2, 3), frozenset({1})
     leader.log.config = replace(leader.log.config, min_insync_replicas=2)
 
@@ -193,6 +193,19 @@ def test_what_cannot_be_committed_does_not_hide_what_is(room: Room) -> None:
     assert found.topics[0].partitions[0].committed_offset == 10
     assert room.ask(DescribeGroupsRequest([GROUP])).answer.groups[0].group_state == "Stable"
     assert [each.group_id for each in room.ask(ListGroupsRequest()).answer.groups] == [GROUP]
+
+
+def test_a_group_that_changed_before_followers_were_missed_hides_no_other(room: Room) -> None:
+    room.settle()
+    committing = room.ask(commit(group="late"))
+    for name in (GROUP, "late"):
+        lose_followers(room, name)
+    listed = room.ask(ListGroupsRequest()).answer.groups
+    assert {each.group_id: each.group_state for each in listed} == {
+        GROUP: "Stable",
+        "late": "Unknown",
+    }
+    assert committing.is_waiting
 
 
 def test_who_is_due_to_go_stays_while_that_could_not_be_committed(room: Room) -> None:

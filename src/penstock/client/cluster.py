@@ -24,6 +24,8 @@ PAUSE_S_FIRST = 0.05
 PAUSE_S_MAX = 1.0
 ATTEMPTS_MIN = 3
 """For which there is time, however long each takes."""
+ATTEMPT_S_MIN = 6.0
+"""A broker may take five seconds to say that something cannot be done."""
 MISSING_S_MAX = 1.0
 """How long a topic that a broker does not know is asked for again: it may just have been made."""
 
@@ -179,8 +181,7 @@ class WireClient:
         missing_until = min(deadline, time.monotonic() + MISSING_S_MAX)
         for pause_s in pauses():
             try:
-                patience_s = self.timeout_s / (1 if changes else ATTEMPTS_MIN)
-                return attempt(min(deadline, time.monotonic() + patience_s))
+                return attempt(deadline if changes else self._attempt_deadline(deadline))
             except ClientError as error:
                 if changes and _is_undecided(error):
                     raise _undecided(error) from None
@@ -190,6 +191,10 @@ class WireClient:
             self.forget()
             self.sleep(pause_s)
         raise AssertionError("pauses never end")
+
+    def _attempt_deadline(self, deadline: float) -> float:
+        patience_s = max(self.timeout_s / ATTEMPTS_MIN, ATTEMPT_S_MIN)
+        return min(deadline, time.monotonic() + patience_s)
 
     def _may_pass(self, error: ClientError, changes: bool) -> bool:
         if changes and _is_missing(error):

@@ -1,6 +1,8 @@
 """ListGroups: the groups that this broker looks after.
 
 Version 4 brought states, to be shown and chosen by, 5 the same for types; both in any case.
+Where too few replicas are in sync, the state of a group that has just changed is Unknown: nothing
+becomes committed for now, and the others must not be hidden by it.
 """
 
 from __future__ import annotations
@@ -15,30 +17,37 @@ from penstock.api.replies import Rest, once_committed
 from penstock.api.slices import in_slices, written
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.protocols import protocol_type, state_name, type_name
+from penstock.replication.leader import Leader
 from penstock.wire.messages.k16_list_groups import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
 
+UNKNOWN = "Unknown"
+
 
 def list_groups(
     broker: Broker, request: ListGroupsRequest, call: Call
 ) -> Outcome[ListGroupsResponse]:
     shards = broker.groups.loaded()
+    committing = [shard for shard in shards if not shard.leader.has_too_few_in_sync]
 
     def respond(listed: Any) -> Outcome[ListGroupsResponse]:
-        rests = [Rest(shard, shard.end) for shard in shards]
+        rests = [Rest(shard, shard.end) for shard in committing]
         return once_committed(rests, ListGroupsResponse(groups=listed))
 
-    groups = [group for shard in shards for group in shard.groups]
+    groups = [(shard.leader, group) for shard in shards for group in shard.groups]
     return in_slices(broker, written(call.version, _chosen(request, groups)), respond)
 
 
-def _chosen(request: ListGroupsRequest, groups: list[Group]) -> Iterator[ListedGroup]:
+def _chosen(
+    request: ListGroupsRequest, groups: list[tuple[Leader, Group]]
+) -> Iterator[ListedGroup]:
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
-    for group in groups:
-        state, kind = state_name(group), type_name(group)
+    for leader, group in groups:
+        is_unknown = leader.has_too_few_in_sync and group.end > leader.high_watermark
+        state, kind = UNKNOWN if is_unknown else state_name(group), type_name(group)
         if (not states or state.lower() in states) and (not types or kind.lower() in types):
             yield ListedGroup(group.name, protocol_type(group), state, kind)

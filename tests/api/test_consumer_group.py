@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.api.desk import Desk
+from tests.api.reducing import reduce_to
 
 from penstock.api.call import Call
 from penstock.api.handlers.k68_consumer_group_heartbeat import consumer_group_heartbeat
@@ -17,13 +19,18 @@ from penstock.api.handlers.k69_consumer_group_describe import (
 )
 from penstock.api.outcome import Later, Resume
 from penstock.api.table import answer
+from penstock.coordination.group import protocols
+from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
 from penstock.metadata.records import FEATURES, FeaturesRecord, encode
 from penstock.wire.codec import Message
 from penstock.wire.messages import ApiKey
-from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from penstock.wire.messages.k68_consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    TopicPartitions,
+)
 from penstock.wire.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
 
 APIS = {
@@ -115,6 +122,37 @@ def test_a_cluster_that_was_not_told_to_use_the_protocol_refuses_it(looking_afte
 def test_a_group_that_another_broker_looks_after_is_refused(desk: Desk) -> None:
     assert desk.image.topic(OFFSETS) is None
     assert ask(desk, joining()).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def heartbeat(desk: Desk, epoch: int, topic_id: bytes = b"", *partitions: int) -> Any:
+    """Of a member that has these partitions, if there is a topic."""
+    owned = [TopicPartitions(topic_id, list(partitions))] if topic_id else None
+    return ask(desk, ConsumerGroupHeartbeatRequest("readers", "m1", epoch, topic_partitions=owned))
+
+
+def parts(told: Any) -> list[tuple[bytes, list[int]]]:
+    return [(part.topic_id, part.partitions) for part in told.assignment.topic_partitions]
+
+
+def test_a_topic_that_has_lost_partitions_is_assigned_anew_under_its_new_id(
+    looking_after: Desk,
+) -> None:
+    desk = looking_after
+    before = desk.create("orders", 4)
+    ask(desk, joining())
+    shown_id = reduce_to(desk, "orders", 2)
+    changed = partial(protocols.topics_changed, topics={"orders"})
+    for _ in desk.broker.groups.for_each(changed, Pace()):
+        pass
+    commit(desk)
+    told = heartbeat(desk, 1)
+    assert (told.member_epoch, parts(told)) == (1, [(shown_id, [0, 1])])
+    assert heartbeat(desk, 1, before, 0, 1, 2, 3).member_epoch == 1, "it has to let go first"
+    told = heartbeat(desk, 1, before, 0, 1)
+    assert (told.member_epoch, parts(told)) == (2, [(shown_id, [0, 1])])
+    request = ConsumerGroupDescribeRequest(["readers"])
+    (member,) = ask(desk, request).groups[0].members
+    assert parts(member) == [(shown_id, [0, 1])]
 
 
 @pytest.mark.parametrize("version", [0, 1])

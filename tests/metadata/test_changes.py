@@ -153,7 +153,7 @@ def test_a_topic_with_a_wrong_setting_is_refused(
     refused(
         ErrorCode.INVALID_CONFIG,
         problem,
-        lambda: replace_topic_configs(cluster.image, "orders", configs, nonce=NONCE),
+        lambda: replace_topic_configs(cluster.image, "orders", configs, nonce=NONCE, now_ms=5),
     )
 
 
@@ -171,8 +171,8 @@ def test_what_is_not_there_cannot_be_changed(cluster: Cluster) -> None:
     for change in (
         lambda: delete_topic(image, "absent", nonce=NONCE),
         lambda: add_partitions(image, "absent", 5, nonce=NONCE),
-        lambda: replace_topic_configs(image, "absent", {}, nonce=NONCE),
-        lambda: change_topic_configs(image, "absent", [], nonce=NONCE),
+        lambda: replace_topic_configs(image, "absent", {}, nonce=NONCE, now_ms=5),
+        lambda: change_topic_configs(image, "absent", [], nonce=NONCE, now_ms=5),
     ):
         refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no topic absent", change)
 
@@ -236,13 +236,15 @@ def test_partitions_that_cannot_be_added_are_refused(
 
 
 def changed_configs(cluster: Cluster, *changes: ConfigChange) -> dict[str, str]:
-    cluster.apply(change_topic_configs(cluster.image, "orders", changes, nonce=NONCE))
+    cluster.apply(change_topic_configs(cluster.image, "orders", changes, nonce=NONCE, now_ms=5))
     return cluster.image.topics["orders"].record.configs
 
 
 def test_replacing_settings_drops_those_not_given(cluster: Cluster) -> None:
     cluster.create(configs={"retention.ms": "7", "flush.ms": "3"})
-    commit = replace_topic_configs(cluster.image, "orders", {"flush.ms": "4"}, nonce=NONCE)
+    commit = replace_topic_configs(
+        cluster.image, "orders", {"flush.ms": "4"}, nonce=NONCE, now_ms=5
+    )
     cluster.apply(commit)
     assert cluster.image.topics["orders"].record.configs == {"flush.ms": "4"}
 
@@ -289,7 +291,7 @@ def test_a_wrong_change_of_settings_is_refused(
 def test_a_change_that_changes_nothing_writes_nothing(cluster: Cluster) -> None:
     cluster.create(configs={"flush.ms": "3"})
     changes = [ConfigChange("flush.ms", SET, "3"), ConfigChange("segment.ms", DELETE)]
-    commit = change_topic_configs(cluster.image, "orders", changes, nonce=NONCE)
+    commit = change_topic_configs(cluster.image, "orders", changes, nonce=NONCE, now_ms=5)
     assert not commit.puts
     assert not commit.checks
 

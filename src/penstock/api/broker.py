@@ -116,15 +116,28 @@ class Broker:
         return self._open(record, index)
 
     def known_leader(self, topic: bytes, index: int, *, by_id: bool) -> Leader | None:
-        """A partition that was used before, by its topic's id or the bytes of its name."""
+        """A partition that was used before, by the id that its topic is shown under or the bytes of
+        its name."""
         if by_id:
-            return self._by_id.get((topic, index))
+            shown = self.image.shown.topic(topic)
+            return self._by_id.get((shown.id, index)) if shown else None
         try:
             return self._by_name.get((topic.decode(), index))
         except UnicodeDecodeError:
             return None
 
+    def shown_leader(self, shown_id: bytes, index: int) -> Leader:
+        """The same by the id that clients know the topic by."""
+        return self.leader_by_id(self.shown_topic(shown_id).id, index)
+
+    def shown_topic(self, shown_id: bytes) -> Topic:
+        topic = self.image.shown.topic(shown_id)
+        if topic is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {shown_id.hex()}")
+        return topic
+
     def leader_by_id(self, topic_id: bytes, index: int) -> Leader:
+        """By the id that brokers know the topic by."""
         found = self._by_id.get((topic_id, index))
         if found is not None:
             return found
@@ -147,7 +160,16 @@ class Broker:
             )
         self._refuse_old_term(topic, index, partition)
         log = self.opening.log(topic, index, partition.leader_epoch)
-        leader = Leader(self.node_id, topic.name, index, partition, log, self.monotonic_ms())
+        leader = Leader(
+            self.node_id,
+            topic.name,
+            index,
+            partition,
+            log,
+            self.monotonic_ms(),
+            topic_id=topic.id,
+        )
+        leader.writing.heed(topic, index)
         self._by_name[topic.name, index] = self._by_id[topic.id, index] = leader
         if log.synced_end < log.end_offset:  # it was recovered just now: it counts once synced
             self.appended(leader)
@@ -162,6 +184,10 @@ class Broker:
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {self.node_id} has just been started, and waits for its term to begin",
             )
+
+    def open_leader(self, topic_id: bytes, index: int) -> Leader | None:
+        """A partition that has been used since the start, if it is led here."""
+        return self._by_id.get((topic_id, index))
 
     def open_leaders(self) -> list[Leader]:
         """Partitions that have been used since the start; the others have nothing to look after."""
@@ -185,15 +211,15 @@ class Broker:
     def remove_topic(self, topic: Topic) -> None:
         """It was deleted: nobody gets at its partitions any more, and who waits is told."""
         for index in range(topic.record.partitions):
-            self._stop_leading((topic.id, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            self._stop_following((topic.id, index))
+            self.drop_partition((topic.id, index))
 
     def follow_partition(self, topic_id: bytes, index: int) -> None:
         """Its record was changed: this broker leads it, or follows, or has no part in it."""
         place = topic_id, index
-        record = self.image.partition(topic_id, index)
-        if record is None:
+        topic, record = self.image.topic_by_id(topic_id), self.image.partition(topic_id, index)
+        if topic is None or record is None:
             return
+        self._end_another(topic, index)
         if record.leader != self.node_id:
             self._stop_leading(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         leader = self._by_id.get(place)
@@ -208,6 +234,18 @@ class Broker:
         if follower.log.damage and self.node_id not in record.isr:
             return False
         return self.is_follower(place) and follower.epoch == record.leader_epoch
+
+    def _end_another(self, topic: Topic, index: int) -> None:
+        """What is open may be of a partition that is there no more, and whose place another has."""
+        place, log_id = (topic.id, index), topic.log_id(index)
+        known = self._by_id.get(place) or self._followers.get(place)
+        if known is not None and known.log.topic_id != log_id:
+            self.drop_partition(place)
+
+    def drop_partition(self, place: Place) -> None:
+        """Its topic has it no more: nobody gets at it, and who waits is told."""
+        self._stop_leading(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self._stop_following(place)
 
     def _lead_on(self, leader: Leader, record: PartitionRecord) -> bool:
         is_same_term = leader.epoch == record.leader_epoch
@@ -245,7 +283,9 @@ class Broker:
             first = min(stretch.first_offset for stretch in log.damage)
             lines.warning("%s-%d is copied again from %d on", topic.name, place[1], first)
             log.truncate_to(first)
-        follower = Follower(topic.name, place[1], record.leader, record.leader_epoch, log)
+        follower = Follower(
+            topic.name, place[1], record.leader, record.leader_epoch, log, topic_id=topic.id
+        )
         self._followers[place] = follower
         return follower
 
@@ -266,7 +306,7 @@ class Broker:
         topic = self.image.topic_by_id(place[0])
         if topic is not None and self.has_left(place):
             lines.info("%s-%d is held by others now, and is deleted here", topic.name, place[1])
-            self.log_dir.delete_log(topic.name, place[1], topic.id)
+            self.log_dir.delete_log(topic.name, place[1], *topic.log_ids)
 
     def caught_up(self, leader: Leader) -> None:
         """Its in-sync replicas are to be looked at."""
@@ -290,9 +330,12 @@ class Broker:
         config = self.image.config(topic)
         for index in range(topic.record.partitions):
             place = topic.id, index
-            replica = self._by_id.get(place) or self._followers.get(place)
+            leader = self._by_id.get(place)
+            replica = leader or self._followers.get(place)
             if replica is not None:
                 replica.log.config = config
+            if leader is not None:
+                leader.writing.heed(topic, index)
 
     def advance_start(self, replica: Replica, offset: int) -> None:
         """Records below an offset are gone, and so are the segments that hold nothing else."""

@@ -93,7 +93,7 @@ def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
         layers = [
             *_found(setting, Source.DYNAMIC_TOPIC, name, record.configs),
             *_found_in(setting, setting.broker_name, lower),
-            _layer(setting, Source.DEFAULT, setting.broker_name, _value(defaults, setting)),
+            _layer(setting, Source.DEFAULT, setting.broker_name or name, _value(defaults, setting)),
         ]
         yield Described(name, setting, layers)
 

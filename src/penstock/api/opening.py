@@ -48,7 +48,8 @@ class Opening:
         """One log that cannot be read takes nothing else down with it. `epoch`: a leader's."""
         name = f"{topic.name}-{index}"
         try:
-            log = self._log_dir.log_for(topic.name, index, topic.id, self._image.config(topic))
+            log_id, config = topic.log_id(index), self._image.config(topic)
+            log = self._log_dir.log_for(topic.name, index, log_id, config)
             self._check(log)
             if not (log.open_a_little() or self.soon(log)):
                 raise NotOpen(name, log)

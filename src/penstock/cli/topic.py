@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from penstock.cli.options import (
@@ -17,7 +19,11 @@ from penstock.cli.options import (
 )
 from penstock.cli.output import changes_text, counted, emit_json, emit_table
 from penstock.cli.positions import END, Position, PositionType
+from penstock.cli.times import DurationType
 from penstock.cli.topic_describe import describe
+
+if TYPE_CHECKING:
+    from penstock.client.cluster import WireClient
 
 PARTITIONS_MAX = 100_000
 
@@ -95,7 +101,22 @@ def list_topics(internal: bool, as_json: bool, bootstrap: str, timeout_s: float)
 @command.command("alter")
 @topic_argument
 @click.option(
-    "--partitions", type=click.IntRange(1, PARTITIONS_MAX), help="How many there shall be in all."
+    "--partitions",
+    type=click.IntRange(1, PARTITIONS_MAX),
+    help="How many there shall be in all. If fewer than now, the others are closing.",
+)
+@click.option(
+    "--when",
+    type=click.Choice(["retention", "drained"]),
+    help="When closing partitions go: once their records have expired, which is the default, or "
+    "once every group has read them.",
+)
+@click.option(
+    "--max-pause",
+    "max_pause_ms",
+    type=DurationType(),
+    metavar="DURATION",
+    help="How long writes to closing partitions may be refused before they go; 10s by default.",
 )
 @set_option
 @unset_option
@@ -104,29 +125,61 @@ def list_topics(internal: bool, as_json: bool, bootstrap: str, timeout_s: float)
 def alter(
     topic: str,
     partitions: int | None,
+    when: str | None,
+    max_pause_ms: int | None,
     settings: dict[str, str],
     unset: tuple[str, ...],
     as_json: bool,
     bootstrap: str,
     timeout_s: float,
 ) -> None:
-    """Change the number of partitions or the settings of TOPIC."""
-    from penstock.client.admin import add_partitions, alter_topic  # noqa: PLC0415
+    """Change the number of partitions or the settings of TOPIC.
+
+    Partitions that a topic is to lose are closing first: all of them are read, and nothing is lost.
+    As many partitions as it has mean that it is to lose none.
+    """
+    from penstock.client.admin import alter_topic  # noqa: PLC0415
 
     changes = changed_settings(settings, unset)
+    if partitions is None and (when is not None or max_pause_ms is not None):
+        raise click.UsageError("--when and --max-pause go with --partitions")
     if not changes and partitions is None:
         raise click.UsageError("nothing to change: give --partitions, --set or --unset")
+    done = changes_text(changes)
     with connect(bootstrap, timeout_s) as client:
         if changes:
             alter_topic(client, topic, changes)
         if partitions is not None:
-            add_partitions(client, topic, partitions)
-    done = changes_text(changes)
-    done += [counted(partitions, "partition")] if partitions is not None else []
+            done.append(_set_partitions(client, topic, partitions, when, max_pause_ms))
     if as_json:
         emit_json({"topic": topic, "partitions": partitions, "set": settings, "unset": unset})
     else:
         click.echo(f"altered topic {topic}: {', '.join(done)}")
+
+
+def _set_partitions(
+    client: WireClient, topic: str, wanted: int, when: str | None, max_pause_ms: int | None
+) -> str:
+    """More at once, fewer by and by; what was done."""
+    from penstock.client.admin import add_partitions  # noqa: PLC0415
+    from penstock.client.closing import begin_closing  # noqa: PLC0415
+
+    known = client.topic(topic)
+    count, is_closing = len(known.partitions), known.open_partitions >= 0
+    if wanted > count or (wanted == count and not is_closing):
+        if when is not None or max_pause_ms is not None:
+            raise click.UsageError(
+                f"--when and --max-pause are for fewer partitions, and {topic} has {count}"
+            )
+        add_partitions(client, topic, wanted)
+        return counted(wanted, "partition")
+    begin_closing(client, topic, wanted, when, max_pause_ms)
+    if wanted == count:
+        return f"all of {counted(count, 'partition')} stay"
+    return (
+        f"{counted(wanted, 'partition')} of {count} will stay; `penstock topic describe {topic}` "
+        "shows how far that is"
+    )
 
 
 @command.command("delete")

@@ -10,6 +10,7 @@ import click
 from penstock.cli.offline_partitions import advice, by_advice
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted, emit_json, emit_table, size_text
+from penstock.cli.topic_closing import closing_document, closing_lines
 
 if TYPE_CHECKING:
     from penstock.client.admin import ConfigValue
@@ -46,17 +47,22 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
     partition without a leader it says what can be done.
     """
     from penstock.client.admin import DEFAULT, topic_configs  # noqa: PLC0415
+    from penstock.client.closing import closing_state, sealed_from  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         known = client.topic(topic)
         rows, failures = partition_rows(client, known)
+        marks = {row["partition"]: row["high_watermark"] or 0 for row in rows}
         configs = {
             name: each
             for name, each in topic_configs(client, topic).items()
             if each.source != DEFAULT
         }
+        closing = closing_state(client, known, marks)
+        origin = sealed_from(client, known)
     if as_json:
-        emit_json(_document(known, rows, configs))
+        closing_part = closing_document(closing) if closing else None
+        emit_json({**_document(known, rows, configs, closing_part), "sealed_from": origin or None})
     else:
         click.echo(f"topic {topic}  id {known.topic_id.hex()}  {counted(len(rows), 'partition')}")
         columns = (*_COLUMNS, *(name for name in _SELDOM if any(row[name] for row in rows)))
@@ -68,6 +74,10 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
             click.echo(f"nobody leads {noun} {', '.join(map(str, indexes))}: {what}")
         for name, each in sorted(configs.items()):
             click.echo(f"{name}={each.value}  (set by {each.source})")
+        for line in closing_lines(closing, len(rows)) if closing else ():
+            click.echo(line)
+        if origin:
+            click.echo(f"sealed: these were partitions of {origin}; they are only read")
     if failures:
         raise click.ClickException(_told_together(failures))
 
@@ -140,7 +150,10 @@ def _told_together(failures: dict[int, ClientError]) -> str:
 
 
 def _document(
-    topic: Topic, rows: list[dict[str, Any]], configs: dict[str, ConfigValue]
+    topic: Topic,
+    rows: list[dict[str, Any]],
+    configs: dict[str, ConfigValue],
+    closing: dict[str, Any] | None,
 ) -> dict[str, Any]:
     return {
         "topic": topic.name,
@@ -150,4 +163,5 @@ def _document(
         "configs": {
             name: {"value": each.value, "source": each.source} for name, each in configs.items()
         },
+        "closing": closing,
     }

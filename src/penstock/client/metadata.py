@@ -33,6 +33,13 @@ class Topic:
     topic_id: bytes
     is_internal: bool
     partitions: dict[int, Partition]
+    open_partitions: int = -1
+    """How many are to stay, where the topic is to have fewer; else -1."""
+
+    @property
+    def writable(self) -> int:
+        """How many partitions, from the first on, new records go to."""
+        return len(self.partitions) if self.open_partitions < 0 else self.open_partitions
 
     def leader_of(self, index: int) -> int:
         about = f"{self.name}-{index}"
@@ -87,7 +94,13 @@ class Metadata:
 
 def _topic(name: str, told: MetadataResponseTopic) -> Topic:
     partitions = {each.partition_index: _partition(each) for each in told.partitions}
-    return Topic(name, told.topic_id, told.is_internal, dict(sorted(partitions.items())))
+    return Topic(
+        name,
+        told.topic_id,
+        told.is_internal,
+        dict(sorted(partitions.items())),
+        told.open_partitions,
+    )
 
 
 def _partition(told: MetadataResponsePartition) -> Partition:

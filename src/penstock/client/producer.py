@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from penstock.client.cluster import WireClient, pauses
 from penstock.client.errors import ClientError, check, code_of, refused
+from penstock.client.metadata import Topic
 from penstock.client.partitioning import Sticky, partition_for_key
 from penstock.errors import ErrorCode
 from penstock.wire.batch import NO_PRODUCER, NO_SEQUENCE
@@ -37,6 +38,8 @@ ALL, LEADER, NONE = -1, 1, 0
 
 BATCH_BYTES = 256 << 10
 BATCH_RECORDS = 10_000
+METADATA_S_MAX = 30.0
+"""After that a topic may have other partitions, or be about to have fewer."""
 _RECORD_OVERHEAD = 24
 _SEQUENCE_MASK = 0x7FFFFFFF
 _UNKNOWN_OFFSET = -1
@@ -109,6 +112,10 @@ class Producer:
         self._sticky = Sticky(secrets.randbelow(1 << 16))
         self._producer_id, self._producer_epoch = NO_PRODUCER, -1
         self._failure: ClientError | None = None
+        self._spread_over = 0
+        """The number of partitions that the last record was meant for."""
+        self._known_until_s = 0.0
+        """When the topic is asked for again."""
 
     def send(
         self,
@@ -144,7 +151,7 @@ class Producer:
         self._deliver()
 
     def _choose(self, key: bytes | None) -> int:
-        count = self._partition_count()
+        count = self._open_count()
         return self._sticky.choose(count) if key is None else partition_for_key(key, count)
 
     def _existing(self, partition: int) -> int:
@@ -157,14 +164,28 @@ class Producer:
             )
         return partition
 
+    def _open_count(self) -> int:
+        """Partitions that records go to. Where it is another number than before, all that was taken
+        in is delivered first: what has the same key may go elsewhere now, and comes later."""
+        if time.monotonic() >= self._known_until_s:
+            self._client.forget()
+        count = self._described().writable
+        if self._spread_over not in (0, count):
+            self.flush()
+        self._spread_over = count
+        return count
+
     def _partition_count(self) -> int:
+        return len(self._described().partitions)
+
+    def _described(self) -> Topic:
         """The topic may come into being by this, as the broker's settings allow."""
-
-        def attempt(deadline: float) -> int:
-            topic = self._client.topic(self._topic, create=True, deadline=deadline)
-            return len(topic.partitions)
-
-        return self._client.retry(attempt)
+        topic = self._client.retry(
+            lambda deadline: self._client.topic(self._topic, create=True, deadline=deadline)
+        )
+        if time.monotonic() >= self._known_until_s:
+            self._known_until_s = time.monotonic() + METADATA_S_MAX
+        return topic
 
     def _close_batch(self, lane: _Lane) -> None:
         self._sticky.move_on()

@@ -161,6 +161,30 @@ class TopicConfig:
         broker_name="min.insync.replicas",
         doc="acks=all is refused while fewer replicas than this are in sync.",
     )
+    partitions_close_max_pause_ms: int = setting(
+        "partitions.close.max.pause.ms",
+        10_000,
+        at_least=100,
+        at_most=INT_MAX,
+        doc="How long writes to closing partitions are refused at most, before the topic loses "
+        "them. If groups have not read them to the end by then, writes go on, and it is tried "
+        "again after six times as long.",
+    )
+    partitions_close_when: str = setting(
+        "partitions.close.when",
+        "retention",
+        one_of=("retention", "drained"),
+        doc="When a topic loses its closing partitions: retention waits until retention.ms has "
+        "passed, drained until every group has read them.",
+    )
+    partitions_open: int = setting(
+        "partitions.open",
+        -1,
+        at_least=-1,
+        at_most=INT_MAX,
+        doc="How many partitions the topic is to have, if fewer than it has: the others are "
+        "closing. Unset, or -1, all of them stay.",
+    )
     preallocate: bool = setting(
         "preallocate",
         False,
@@ -265,5 +289,7 @@ class TopicConfig:
 
 
 TOPIC_SETTINGS: dict[str, Setting] = settings_of(TopicConfig)
-TOPIC_DEFAULTS: dict[str, Setting] = {s.broker_name: s for s in TOPIC_SETTINGS.values()}
+TOPIC_DEFAULTS: dict[str, Setting] = {
+    s.broker_name: s for s in TOPIC_SETTINGS.values() if s.broker_name
+}
 """Broker settings that give topics their defaults, by the broker's name for them."""

@@ -12,6 +12,7 @@ from penstock.errors import Unusable
 from penstock.log import checkpoints, layout, recovery
 from penstock.log.checkpoints import Garbled, Meta, Partition
 from penstock.log.index_cache import IndexCache
+from penstock.log.moving import succeeded
 from penstock.log.noted import Noted
 from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import exhaust
@@ -254,13 +255,8 @@ class LogDir:
     def set_aside_unclaimed(self) -> list[str]:
         """Folders that no log was asked for: the cluster knows no such partition here."""
         claimed = {layout.folder_name(*key) for key in self.logs} | self._unreadable
-        moved: list[str] = []
-        for name in sorted(self._folders - claimed):
-            path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
-            topic_id = b""
-            with suppress(OSError, Unusable):
-                topic_id = checkpoints.decode_partition(self.disk.read_whole(path), path) or b""
-            moved.append(self._set_aside(name, topic_id))
+        unclaimed = sorted(self._folders - claimed)
+        moved = [self._set_aside(name, self._id_in(name) or b"") for name in unclaimed]
         return [name for name in moved if name.endswith(layout.STRAY)]
 
     def doom_deleted(self) -> None:
@@ -270,13 +266,52 @@ class LogDir:
             if layout.topic_of_stray(name) in wanted:
                 self._doomed.append(f"{self.path}/{name}")
 
-    def delete_log(self, topic: str, index: int, topic_id: bytes) -> None:
-        """Take a log away. Its folder is doomed: to be removed off the loop.
+    def take_over(self, old: Partition, new: Partition, log_id: bytes) -> None:
+        """A partition has another place now: its log goes there, with all that is noted of it.
+
+        Not synced: after a crash the folder may have either name, and this is called again then.
+        """
+        self._noted.rename(old, new, log_id)
+        log, name = self.logs.get(old), layout.folder_name(*old)
+        if log is None and (name not in self._folders or self._id_in(name) != log_id):
+            return
+        if log is not None and log.topic_id != log_id:
+            return
+        if log is not None and log.is_open:
+            log.write_out()
+        self._rename_folder(name, layout.folder_name(*new))
+        if log is not None:
+            del self.logs[old]
+            self.logs[new] = succeeded(log, f"{self.path}/{layout.folder_name(*new)}")
+        if old in self._unrecovered:
+            self._unrecovered.remove(old)
+            self._unrecovered.add(new)
+        if old in self.unrecoverable:
+            self.unrecoverable[new] = self.unrecoverable.pop(old)
+
+    def _rename_folder(self, old: str, new: str) -> None:
+        if self.disk.exists(f"{self.path}/{old}"):
+            if self.disk.exists(f"{self.path}/{new}"):
+                self._set_aside(new, self._id_in(new) or b"")
+            self.disk.rename(f"{self.path}/{old}", f"{self.path}/{new}")
+        self._folders.discard(old)
+        self._folders.add(new)
+
+    def _id_in(self, name: str) -> bytes | None:
+        """Whose log is in a folder, as it says itself."""
+        path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
+        with suppress(OSError, Unusable):
+            return checkpoints.decode_partition(self.disk.read_whole(path), path)
+        return None
+
+    def delete_log(self, topic: str, index: int, *log_ids: bytes) -> None:
+        """Take a log away, if it has one of these ids. Its folder is doomed: to be removed off the
+        loop.
 
         Not synced: what a crash brings back belongs to no topic any more, and is set aside.
         """
         log = self.logs.get((topic, index))
-        if log is None or log.topic_id != topic_id:
+        if log is None or log.topic_id not in log_ids:
             return
         del self.logs[topic, index]
         self._unrecovered.discard((topic, index))
@@ -284,7 +319,7 @@ class LogDir:
         self._noted.forget((topic, index))
         log.is_deleted = True
         if self.disk.exists(log.folder):
-            folder = self._move(layout.folder_name(topic, index), topic_id, layout.DELETING)
+            folder = self._move(layout.folder_name(topic, index), log.topic_id, layout.DELETING)
             for segment in log.segments:
                 segment.file.moved(folder)  # for those who are reading
                 segment.file.close()  # for the room that it takes

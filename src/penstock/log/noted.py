@@ -119,6 +119,15 @@ class Noted:
         for offsets in self._offsets.values():
             offsets.pop(key, None)
 
+    def rename(self, old: Partition, new: Partition, log_id: bytes) -> None:
+        """What is noted of a log is so of the same log in another place. If that was done before
+        and the folder is there already, nothing is known under the old name."""
+        if self.knows(old, log_id):
+            self._ids[new] = self._ids.pop(old)
+            for offsets in self._offsets.values():
+                if old in offsets:
+                    offsets[new] = offsets.pop(old)
+
     def begin(self, logs: Logs) -> Callable[[], None] | None:
         """What to write, off the loop; None if there is no news. `end` follows on success."""
         news = self._news(logs)

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.cluster import Topic, replicas_of
+from penstock.metadata.cluster import OPEN, Topic, replicas_of
 from penstock.metadata.config_values import checked_topic_configs
 from penstock.metadata.image import Image
 from penstock.metadata.placement import Replicas, open_racks, place_new
@@ -23,7 +23,6 @@ from penstock.metadata.records import (
     CatalogRecord,
     DeletedRecord,
     PartitionRecord,
-    Record,
     TopicRecord,
     deleted_key,
     encode,
@@ -35,7 +34,8 @@ from penstock.metadata.store import Check, Put
 T = TypeVar("T")
 
 PARTITIONS_MAX = 100_000
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+NAME_MAX = 249
+_NAME = re.compile(rf"[a-zA-Z0-9._-]{{1,{NAME_MAX}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,22 @@ def create_topic(
         partitions=len(placed),
         replication_factor=len(placed[0]),
         created_ms=now_ms,
-        configs=checked_topic_configs(configs or {}),
+        configs=_first_configs(configs or {}),
     )
     return Commit(
         answer=record,
         checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],
-        puts=[(topic_key(name), encode(record)), _catalog_put(topic_id)],
+        puts=[(topic_key(name), encode(record)), catalog_put(topic_id)],
         ahead=_partition_puts(topic_id, 0, placed),
     )
+
+
+def _first_configs(configs: Mapping[str, str | None]) -> dict[str, str]:
+    if OPEN in configs:
+        raise Refused(
+            ErrorCode.INVALID_CONFIG, f"{OPEN} is for topics that are there: give the partitions"
+        )
+    return checked_topic_configs(configs)
 
 
 def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord]:
@@ -107,9 +115,9 @@ def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord
     return Commit(
         answer=topic.record,
         checks=topic_checks(image, topic),
-        puts=[_catalog_put(nonce), (deleted_key(topic.id), encode(DeletedRecord(name=name)))],
+        puts=[catalog_put(nonce), (deleted_key(topic.id), encode(DeletedRecord(name=name)))],
         deletes=[topic_key(name)],
-        behind=[partition_key(topic.id, index) for index in range(len(topic.partitions))],
+        behind=[partition_key(topic.id, index) for index in range(topic.record_count)],
         makes_room=True,
     )
 
@@ -143,8 +151,33 @@ def add_partitions(
         _check_replication(image, replication)
         held = replicas_of(topic)
         placed = place_new(topic.id, before, total - before, replication, open_racks(image), held)
-    record = msgspec.structs.replace(topic.record, partitions=total, grown_ms=now_ms)
-    return rewrite_topic(image, topic, record, nonce, _partition_puts(topic.id, before, placed))
+    record = _grown(topic.record, total, now_ms)
+    ahead = _further_partition_puts(topic, before, placed)
+    return rewrite_topic(image, topic, record, nonce, ahead)
+
+
+def _grown(record: TopicRecord, total: int, now_ms: int) -> TopicRecord:
+    """Where there were partitions before, the logs of new ones have an id of their own: a broker
+    may have been away since, with logs of the old ones."""
+    log_ids = record.log_ids
+    if record.shown_id and record.shown_id not in log_ids:
+        log_ids = (*log_ids, record.shown_id)
+    return msgspec.structs.replace(record, partitions=total, log_ids=log_ids, grown_ms=now_ms)
+
+
+def _further_partition_puts(topic: Topic, first: int, placed: Sequence[Replicas]) -> list[Put]:
+    """Where there was a partition before, leaders' terms go on from there: clients know them."""
+    shown_id = topic.record.shown_id
+    if not shown_id:
+        return _partition_puts(topic.id, first, placed)
+    puts = []
+    for index, replicas in enumerate(placed, first):
+        was = topic.last_record(index)
+        epoch = was.leader_epoch + 1 if was else 0
+        record = _new_partition(replicas)
+        record = msgspec.structs.replace(record, leader_epoch=epoch, log_id=shown_id)
+        puts.append((partition_key(topic.id, index), encode(record)))
+    return puts
 
 
 def rewrite_topic(
@@ -153,7 +186,7 @@ def rewrite_topic(
     return Commit(
         answer=record,
         checks=topic_checks(image, topic),
-        puts=[_catalog_put(nonce), (topic_key(topic.name), encode(record))],
+        puts=[catalog_put(nonce), (topic_key(topic.name), encode(record))],
         ahead=ahead,
         ahead_checks=topic_checks(image, topic) if ahead else (),
     )
@@ -207,12 +240,16 @@ def collides(name: str, other: str) -> Refused:
     )
 
 
-def _check_numbers(image: Image, partitions: int, replication: int) -> None:
+def check_partition_count(partitions: int) -> None:
     if not 1 <= partitions <= PARTITIONS_MAX:
         raise Refused(
             ErrorCode.INVALID_PARTITIONS,
             f"a topic has 1 to {PARTITIONS_MAX} partitions, not {partitions}",
         )
+
+
+def _check_numbers(image: Image, partitions: int, replication: int) -> None:
+    check_partition_count(partitions)
     _check_replication(image, replication)
 
 
@@ -234,6 +271,18 @@ def _check_replication(image: Image, replication: int) -> None:
 
 def _check_total(topic: Topic, total: int) -> None:
     before = topic.record.partitions
+    if topic.record.sealed is not None:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"topic {topic.name} is sealed: it holds what was in partitions of "
+            f"{topic.record.sealed.name}, and gets no others",
+        )
+    if topic.record.closing is not None:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"topic {topic.name} is to have {topic.open_partitions} partitions: cancel that first, "
+            f"with `penstock topic alter {topic.name} --unset {OPEN}`",
+        )
     if total <= before:
         raise Refused(
             ErrorCode.INVALID_PARTITIONS,
@@ -274,7 +323,7 @@ def _bad_assignment(problem: str) -> Refused:
     return Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
 
 
-def _catalog_put(nonce: bytes) -> Put:
+def catalog_put(nonce: bytes) -> Put:
     return CATALOG, encode(CatalogRecord(nonce=nonce))
 
 
@@ -288,5 +337,5 @@ def _partition_puts(topic_id: bytes, first: int, placed: Sequence[Replicas]) -> 
     return puts
 
 
-def _new_partition(replicas: Replicas) -> Record:
+def _new_partition(replicas: Replicas) -> PartitionRecord:
     return PartitionRecord(replicas=replicas, leader=replicas[0], isr=replicas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -12,6 +12,9 @@ from penstock.config import TopicConfig
 from penstock.metadata.records import BrokerRecord, PartitionRecord, Record, TopicRecord
 
 R = TypeVar("R", bound=Record)
+
+OPEN = "partitions.open"
+"""The setting that says how many partitions a topic is to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,41 @@ class Topic:
         return self.record.topic_id
 
     @property
+    def shown_id(self) -> bytes:
+        """What clients know it by."""
+        return self.record.shown_id or self.record.topic_id
+
+    @property
+    def open_partitions(self) -> int:
+        """How many are to stay; the others are closing."""
+        if self.record.closing is None:
+            return self.record.partitions
+        return int(self.record.configs[OPEN])
+
+    @property
     def partitions(self) -> Sequence[PartitionRecord | None]:
         """By index. None only while the store is changed by hand or not wholly loaded."""
-        return self._table.records
+        records, count = self._table.records, self.record.partitions
+        return records if len(records) <= count else records[:count]
+
+    @property
+    def record_count(self) -> int:
+        """Of partitions that there are or were."""
+        return len(self._table.records)
+
+    def last_record(self, index: int) -> PartitionRecord | None:
+        """Of a partition that may have gone: its record is left, for one that comes after it."""
+        return self._table.get(index)
+
+    def log_id(self, index: int) -> bytes:
+        """What the log of a partition is known by, on disk and in committed offsets."""
+        record = self._table.get(index)
+        return (record.log_id if record else b"") or self.id
+
+    @property
+    def log_ids(self) -> Collection[bytes]:
+        """All that its logs may be known by, also when its partitions' records have gone."""
+        return self.id, *self.record.log_ids
 
     def partition(self, index: int) -> PartitionRecord | None:
         return self._table.get(index) if index < self.record.partitions else None
@@ -115,6 +150,8 @@ class Changed:
     created: dict[bytes, Topic] = field(default_factory=dict)
     altered: dict[bytes, Topic] = field(default_factory=dict)
     """Its settings or its number of partitions."""
+    reduced: dict[bytes, range] = field(default_factory=dict)
+    """Partitions that topics among the altered ones have no more."""
     deleted: dict[bytes, Topic] = field(default_factory=dict)
     """As they were, but that `partitions` may be empty; `record.partitions` is their number."""
     partitions: dict[tuple[bytes, int], None] = field(default_factory=dict)

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import msgspec
-
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata import group_settings
 from penstock.metadata.changes import Commit, existing_topic, rewrite_topic
+from penstock.metadata.closing import with_configs
 from penstock.metadata.cluster import Held
 from penstock.metadata.config_values import (
     ConfigChange,
@@ -37,15 +36,15 @@ GROUP_CONFIGS_MAX = 100_000
 
 
 def replace_topic_configs(
-    image: Image, name: str, configs: Mapping[str, str | None], *, nonce: bytes
+    image: Image, name: str, configs: Mapping[str, str | None], *, nonce: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
     """As AlterConfigs does: what is not given falls back to its default."""
     existing_topic(image, name)
-    return _set_topic_configs(image, name, checked_topic_configs(configs), nonce)
+    return _set_topic_configs(image, name, checked_topic_configs(configs), nonce, now_ms)
 
 
 def change_topic_configs(
-    image: Image, name: str, changes: Sequence[ConfigChange], *, nonce: bytes
+    image: Image, name: str, changes: Sequence[ConfigChange], *, nonce: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
     """As IncrementalAlterConfigs does: what is not given stays."""
     topic = existing_topic(image, name)
@@ -54,7 +53,7 @@ def change_topic_configs(
         return setting.show(getattr(image.config(topic), setting.attribute))
 
     configs = changed(topic.record.configs, changes, topic_setting, in_force)
-    return _set_topic_configs(image, name, configs, nonce)
+    return _set_topic_configs(image, name, configs, nonce, now_ms)
 
 
 def replace_broker_configs(
@@ -99,11 +98,11 @@ def change_group_configs(
 
 
 def _set_topic_configs(
-    image: Image, name: str, configs: dict[str, str], nonce: bytes
+    image: Image, name: str, configs: dict[str, str], nonce: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
     topic = existing_topic(image, name)
     check_internal_configs(image, topic, configs)
-    record = msgspec.structs.replace(topic.record, configs=configs)
+    record = with_configs(image, topic, configs, now_ms)
     if record == topic.record:
         return Commit(answer=record)
     # Less may be kept from now on.

@@ -21,7 +21,9 @@ from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.reassignment import completed
 from penstock.metadata.records import (
+    CATALOG,
     TERM,
+    CatalogRecord,
     PartitionRecord,
     TermRecord,
     broker_key,
@@ -146,7 +148,7 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
         return record
     alive = _with_the_last(found, up, image)
     now = settled(found, alive, rules, leader_is_new=leader_is_new(image, topic, index, record))
-    now = completed(now, up, rules.min_isr)
+    now = _closed(completed(now, up, rules.min_isr), is_to_be=is_to_be_closed(topic, index))
     if now.leader not in (NOBODY, *known.isr, *known.eligible):
         log.error(
             "broker %d leads %s-%d now, without having been in sync: records may be lost",
@@ -155,6 +157,24 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
             index,
         )
     return now
+
+
+def is_to_be_closed(topic: Topic, index: int) -> bool:
+    """Whether nothing may be written to a partition, since its topic is about to lose it."""
+    closing = topic.record.closing
+    return closing is not None and closing.closed_ms > 0 and index >= topic.open_partitions
+
+
+def _closed(record: PartitionRecord, *, is_to_be: bool) -> PartitionRecord:
+    """It closes with a new term. So a leader that knows its term knows that nothing more comes."""
+    if record.is_closed == is_to_be:
+        return record
+    return msgspec.structs.replace(
+        record,
+        is_closed=is_to_be,
+        leader_epoch=record.leader_epoch + is_to_be,
+        partition_epoch=record.partition_epoch + 1,
+    )
 
 
 def _rules(config: TopicConfig, record: PartitionRecord, *, unclean: bool) -> Rules:
@@ -264,6 +284,8 @@ def change_isr(
         record, asked = topic.partition(index), wanted[topic.id, index]
         if record is None or (record.leader, record.leader_epoch) != (node_id, asked.leader_epoch):
             return None
+        if record.is_closed:
+            return None
         isr = tuple(
             broker
             for broker in record.replicas
@@ -294,16 +316,21 @@ def rewrite(
     checks: list[Check] = [guard] if guard else []
     puts: list[Put] = []
     encoded: dict[PartitionRecord, bytes] = {}
+    was_closed = False
     for topic_id, index in places:
         topic = image.topic_by_id(topic_id)
-        now = rewritten(topic, index) if topic else None
-        if topic is None or now is None or now is topic.partition(index):
+        before, now = (topic.partition(index), rewritten(topic, index)) if topic else (None, None)
+        if topic is None or before is None or now is None or now is before:
             continue
         key = partition_key(topic_id, index)
         checks.append((key, topic.partition_revision(index)))
         if now not in encoded:  # partitions of one shape share their record
             encoded[now] = encode(now)
         puts.append((key, encoded[now]))
+        was_closed |= before.is_closed
         if len(puts) == PARTITIONS_A_COMMIT:
             break
-    return Commit(answer=len(puts), checks=checks if puts else (), puts=puts)
+    count = len(puts)
+    if was_closed:  # so that who is about to copy these records looks again
+        puts.append((CATALOG, encode(CatalogRecord())))
+    return Commit(answer=count, checks=checks if puts else (), puts=puts)

@@ -49,6 +49,7 @@ from penstock.metadata.records import (
     partition_key,
     topic_key,
 )
+from penstock.metadata.shown_ids import ShownIds
 from penstock.metadata.store import Check, Entry, Event
 
 K = TypeVar("K")
@@ -75,6 +76,7 @@ class Image:
         self._defaults = dict(defaults or {})
         self._topics: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
+        self.shown = ShownIds()
         self._by_collision: dict[str, str] = {}
         self._tables: dict[bytes, Partitions] = {}
         self._brokers: dict[int, Broker] = {}
@@ -365,17 +367,24 @@ class Image:
         if topic is None:
             self._add(record, entry.revision, changed)
             return
-        for index in range(topic.record.partitions, record.partitions):
+        before, after = topic.record.partitions, record.partitions
+        for index in range(before, after):
             changed.partitions[topic.id, index] = None
+        self.shown.remove(topic)
         topic.record, topic.revision, topic.config = record, entry.revision, None
+        self.shown.add(topic)
         if topic.id not in changed.created:
             changed.altered[topic.id] = topic
+        if after < before:
+            self._replicas_held = None
+            changed.reduced[topic.id] = range(after, before)
 
     def _add(self, record: TopicRecord, revision: int, changed: Changed) -> None:
         self._replicas_held = None
         table = self._tables.setdefault(record.topic_id, Partitions())
         topic = Topic(record, revision, table)
         self._topics[record.name] = self._by_id[record.topic_id] = topic
+        self.shown.add(topic)
         self._by_collision[_collision(record.name)] = record.name
         changed.created[record.topic_id] = topic
         for index, partition in enumerate(table.records):
@@ -385,9 +394,10 @@ class Image:
     def _drop(self, topic: Topic, changed: Changed) -> None:
         self._replicas_held = None
         del self._topics[topic.name], self._by_id[topic.id]
+        self.shown.remove(topic)
         if self.colliding(topic.name) == topic.name:
             del self._by_collision[_collision(topic.name)]
-        if not topic.partitions:
+        if not topic.record_count:
             del self._tables[topic.id]
         changed.altered.pop(topic.id, None)
         if changed.created.pop(topic.id, None) is None:

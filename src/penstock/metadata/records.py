@@ -114,15 +114,45 @@ class MemberRecord(Record, frozen=True):
     """The broker has not been started since the store was put back from a backup."""
 
 
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic is to have fewer partitions: how far that is. How many, its settings say."""
+
+    since_ms: int
+    closed_ms: int = 0
+    """Since when nothing is written to those that are to go; 0 while they are open."""
+    reopened_ms: int = 0
+    """When they were last opened again, as something took longer than they may be closed."""
+    reason: str = ""
+    """What that was."""
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the partitions of a topic that cannot be written to come from."""
+
+    name: str
+    first: int
+    """The partition that is the first one here."""
+
+
 class TopicRecord(Record, frozen=True):
     name: str
     topic_id: bytes
+    """What its partitions' records and logs are found by, for as long as it is there."""
     partitions: int
     replication_factor: int
     created_ms: int
     configs: dict[str, str] = {}
     grown_ms: int = 0
     """When it got its last partitions, if it was not created with all of them."""
+    shown_id: bytes = b""
+    """The id that clients know it by, where that is another one: since it lost partitions they
+    take it for a new topic."""
+    former_ids: tuple[bytes, ...] = ()
+    """Those that clients knew it by before, the latest first."""
+    log_ids: tuple[bytes, ...] = ()
+    """Of partitions whose logs have another id than the topic."""
+    closing: Closing | None = None
+    sealed: Sealed | None = None
 
 
 class DeletedRecord(Record, frozen=True):
@@ -155,6 +185,11 @@ class PartitionRecord(Record, frozen=True):
     claims: tuple[Claim, ...] | None = None
     """Not None after the store was put back from a backup, until it is known who has most: the
     backup cannot say who is in sync now."""
+    is_closed: bool = False
+    """Nothing is written to it, and only the controller changes who is in sync: it is to go."""
+    log_id: bytes = b""
+    """Of its log, where that is not the topic's: there was another partition in this place, or it
+    was in another topic."""
 
 
 class ConfigRecord(Record, frozen=True):

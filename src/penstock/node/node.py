@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from penstock.api.broker import Broker
+from penstock.api.sealing import take_over_logs
 from penstock.api.table import answered
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
@@ -38,6 +39,7 @@ from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
 from penstock.server.insync import InSync
 from penstock.server.opener import Opener
+from penstock.server.reducing import Reducing
 from penstock.server.reserve import Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
@@ -107,6 +109,7 @@ class Node:
         self.upkeep.delete_left(self._places())
         self.coordinating.start()
         self.insync.start()
+        self.reducing.start()
         self.fetchers.look_at(self._places())
         self._watches = [
             asyncio.create_task(self._stay_registered()),
@@ -154,12 +157,15 @@ class Node:
         self.coordinating = Coordinating(world.disk, self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.insync = InSync(self.door, self.keeper)
+        self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
         self.opener = Opener(self.broker.opening)
         self.broker.opening.soon, self.broker.opening.ended = self.opener.soon, self.opener.ended
         self.keeper.on_change = self._follow
         self.keeper.make_room = self._make_room
+        for topic in self.image.topics.values():  # some may be new since the logs were recovered
+            take_over_logs(self.log_dir, topic)
 
     async def _recover_logs(self) -> None:
         """Bring the logs into order, and move what belongs to no partition of ours aside."""
@@ -167,8 +173,10 @@ class Node:
         log_dir.deleted = image.deleted.keys()
         log_dir.doom_deleted()
         for topic in image.topics.values():
+            take_over_logs(log_dir, topic)
+        for topic in image.topics.values():
             for index in range(topic.record.partitions):
-                if log_dir.is_missing(topic.name, index, topic.id):
+                if log_dir.is_missing(topic.name, index, topic.log_id(index)):
                     self._take_missing(topic, index)
                 elif log_dir.has_folder(topic.name, index) and self._is_held(topic, index):
                     self._claim(topic, index)
@@ -206,7 +214,7 @@ class Node:
         record, node_id = topic.partition(index), self.config.node_id
         self._claim(topic, index)
         if record is not None and record.replicas != (node_id,):
-            self.log_dir.delete_log(topic.name, index, topic.id)
+            self.log_dir.delete_log(topic.name, index, *topic.log_ids)
             self._lost.add((topic.id, index))
         if record is None or node_id in record.replicas:
             log.error("the folder of %s-%d is gone, with its records", topic.name, index)
@@ -221,7 +229,8 @@ class Node:
 
     def _claim(self, topic: Topic, index: int) -> None:
         try:
-            self.log_dir.log_for(topic.name, index, topic.id, self.image.config(topic))
+            log_id = topic.log_id(index)
+            self.log_dir.log_for(topic.name, index, log_id, self.image.config(topic))
         except (OSError, Unusable) as problem:
             log.error("%s-%d is left out: %s", topic.name, index, problem)
 
@@ -346,11 +355,16 @@ class Node:
             self.upkeep.delete_logs(topic)
         for topic in changed.altered.values():
             self.broker.reconfigure(topic)
+        gone = [(each, index) for each, rest in changed.reduced.items() for index in rest]
+        for place in gone:
+            self.broker.drop_partition(place)
+        for topic in changed.created.values():
+            take_over_logs(self.log_dir, topic)
         for topic_id, index in changed.partitions:
             self.broker.follow_partition(topic_id, index)
         self.upkeep.delete_left(changed.partitions)
         if is_registered:
-            self.fetchers.look_at(changed.partitions)
+            self.fetchers.look_at([*gone, *changed.partitions])
         if changed.partitions:
             self.door.settle()  # with fewer in sync, more may be committed
         if changed.broker_configs:
@@ -372,6 +386,9 @@ class Node:
         """All partitions that there are."""
         for topic in self.image.topics.values():
             yield from ((topic.id, index) for index in range(topic.record.partitions))
+
+    def _is_controller(self) -> bool:
+        return self.controlling is not None and self.controlling.is_controller
 
     def _has_lease(self) -> bool:
         return not self.session.suspended
@@ -400,6 +417,7 @@ class Node:
         await self.coordinating.stop()
         await self.fetchers.stop()
         await self.insync.stop()
+        await self.reducing.stop()
         if self.controlling is not None:
             await self.controlling.stop()
         await self.upkeep.stop()

@@ -30,10 +30,18 @@ class Follower:
     )
 
     def __init__(
-        self, topic: str, index: int, leader_id: int, epoch: int, log: PartitionLog
+        self,
+        topic: str,
+        index: int,
+        leader_id: int,
+        epoch: int,
+        log: PartitionLog,
+        *,
+        topic_id: bytes = b"",
     ) -> None:
+        """The topic's id is the log's, unless one is given."""
         self.topic = topic
-        self.topic_id = log.topic_id
+        self.topic_id = topic_id or log.topic_id
         self.index = index
         self.leader_id = leader_id
         self.epoch = epoch

@@ -19,6 +19,7 @@ from penstock.metadata.internal_topics import INTERNAL
 from penstock.metadata.records import PartitionRecord
 from penstock.replication.progress import Progress
 from penstock.replication.signals import Line, Reached, Signal
+from penstock.replication.writing import Writing
 
 
 class Leader:
@@ -42,6 +43,7 @@ class Leader:
         "topic_id",
         "trimmed",
         "wanted",
+        "writing",
     )
 
     def __init__(
@@ -52,12 +54,16 @@ class Leader:
         record: PartitionRecord,
         log: PartitionLog,
         now_ms: float = 0,
+        *,
+        topic_id: bytes = b"",
     ) -> None:
+        """The topic's id is the log's, unless one is given."""
         self.node_id = node_id
         self.topic = topic
+        self.topic_id = topic_id or log.topic_id
         self.is_internal = topic in INTERNAL
         """Written to by coordinators alone."""
-        self.topic_id = log.topic_id
+        self.writing = Writing()
         self.index = index
         self.log = log
         self.high_watermark = max(log.start_offset, min(log.high_watermark, log.end_offset))
@@ -95,6 +101,7 @@ class Leader:
     def follow(self, record: PartitionRecord, now_ms: float) -> bool:
         """The record was changed within the term. True if the high watermark moved."""
         self.replicas = record.replicas
+        self.writing.is_closed = record.is_closed
         self.in_sync = frozenset(record.isr)
         new = [each for each in record.replicas if each not in (self.node_id, *self._followers)]
         for broker in new:

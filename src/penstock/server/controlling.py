@@ -175,7 +175,7 @@ class Controlling:
             await asyncio.sleep(SWEEP_MS / 1000)
             left = {topic_id for topic_id, _ in self._image.orphans()}
             try:
-                if self._is_controller:
+                if self.is_controller:
                     await self._sweep_all(left & before)
             except (Refused, Unavailable) as problem:
                 log.warning("leftovers in the store are deleted another time: %s", problem)
@@ -204,10 +204,10 @@ class Controlling:
                 log.exception("preferred leaders could not be elected")
 
     def _may_return_leadership(self) -> bool:
-        return self._is_controller and self._config().auto_leader_rebalance
+        return self.is_controller and self._config().auto_leader_rebalance
 
     @property
-    def _is_controller(self) -> bool:
+    def is_controller(self) -> bool:
         return self._holds_term and self._image.controller_id == self._node_id
 
     async def _return_some(self) -> int:

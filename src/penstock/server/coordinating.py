@@ -11,10 +11,11 @@ from penstock.api.shard import Shard
 from penstock.coordination.group import protocols
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.offsets import note_strays
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Turn
-from penstock.metadata.cluster import Changed
+from penstock.metadata.cluster import Changed, Topic
 from penstock.server.door import Door
 from penstock.server.steps import carry_out, wait_on
 from penstock.world.ports import Disk
@@ -27,6 +28,9 @@ LOADS_AT_ONCE = 4
 LOAD_WAIT_MS = 10_000
 """A change of topics waits for groups that are being loaded, but not for those that cannot be."""
 
+Size = tuple[int, bytes]
+"""How many partitions a topic has, and the id that members are shown."""
+
 
 class Coordinating:
     def __init__(self, disk: Disk, door: Door) -> None:
@@ -38,11 +42,13 @@ class Coordinating:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._wakes_ms = 0.0
-        self._sizes: dict[str, int] = {}
-        """Partitions of every topic, as the groups know them."""
+        self._sizes: dict[str, Size] = {}
+        """Of every topic, as the groups know it."""
         self._changed: set[str] = set()
         self._deleted: dict[str, int] = {}
         """Topics that the groups have yet to be told of; the deleted ones with the time."""
+        self._has_fewer = False
+        """Some of the topics have lost partitions since the last sweep."""
         self._loads: set[asyncio.Task[None]] = set()
         self._loading = asyncio.Semaphore(LOADS_AT_ONCE)
         self._sweep: asyncio.Task[None] | None = None
@@ -51,7 +57,7 @@ class Coordinating:
 
     def start(self) -> None:
         image = self._broker.image
-        self._sizes = {topic.name: topic.record.partitions for topic in image.topics.values()}
+        self._sizes = {topic.name: _size(topic) for topic in image.topics.values()}
         self._groups.follow()
         self._keep(asyncio.create_task(self._forget_old()))
 
@@ -134,9 +140,10 @@ class Coordinating:
             self._changed.add(topic.name)
             self._deleted[topic.name] = self._clock.now_ms()
         for topic in (*changed.created.values(), *changed.altered.values()):
-            if self._sizes.get(topic.name) != topic.record.partitions:
-                self._sizes[topic.name] = topic.record.partitions
+            if self._sizes.get(topic.name) != _size(topic):
+                self._sizes[topic.name] = _size(topic)
                 self._changed.add(topic.name)
+                self._has_fewer |= topic.id in changed.reduced
         if self._changed and (self._sweep is None or self._sweep.done()):
             self._sweep = self._keep(asyncio.create_task(self._tell_groups()))
 
@@ -147,6 +154,9 @@ class Coordinating:
                 await asyncio.wait(self._loads, timeout=LOAD_WAIT_MS / 1000)
             changed, self._changed = self._changed, set()
             deleted, self._deleted = self._deleted, {}
+            if self._has_fewer:
+                self._has_fewer = False
+                await self._for_each(note_strays)
             if deleted:
                 await self._for_each(partial(protocols.topics_deleted, deleted=deleted))
             await self._share_anew(changed)
@@ -164,3 +174,7 @@ class Coordinating:
             protocols.topics_changed(turn, group, topics)
 
         await self._with_pauses(self._groups.for_each(decide, pace, look))
+
+
+def _size(topic: Topic) -> Size:
+    return topic.record.partitions, topic.shown_id

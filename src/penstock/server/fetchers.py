@@ -18,7 +18,7 @@ from penstock.replication.fetch_plan import FetchPlan, Place
 from penstock.replication.follower import Follower
 from penstock.replication.throttle import Throttle
 from penstock.server.door import Door
-from penstock.server.handshake import prove
+from penstock.server.handshake import connect_to
 from penstock.server.peer import Peer
 from penstock.settings import LONG_MAX
 from penstock.wire.messages.k01_fetch import FetchResponse, PartitionData
@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 
 VERSION = 17
 """Of Fetch: with topic ids and the follower's registration."""
-CONNECT_MS_MAX = 5000
 ANSWER_MS_MAX = 30_000
 RETRY_MS = 100
 LOGS_A_SLICE = 20
@@ -169,15 +168,7 @@ class Fetcher:
             peer.close()
 
     async def _connected(self) -> Peer:
-        leader = self._broker.image.brokers.get(self._leader_id)
-        if leader is None:
-            raise ConnectionError("it is not registered")
-        async with asyncio.timeout(CONNECT_MS_MAX / 1000):
-            connection = await self._network.connect(leader.record.host, leader.record.port)
-            name = f"broker-{self._broker.node_id}"
-            peer = Peer(connection, self._door.buffer, self._door.buffers, name)
-            await prove(peer, self._broker)
-        return peer
+        return await connect_to(self._network, self._door, self._leader_id)
 
     async def _ask(self, peer: Peer) -> None:
         request = self._plan.request(self._broker.epoch)

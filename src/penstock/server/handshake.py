@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 
 from penstock.api import trust
 from penstock.api.broker import Broker
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.records import SecretRecord
+from penstock.server.door import Door
 from penstock.server.peer import Peer
 from penstock.wire.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from penstock.wire.messages.k36_sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
 )
+from penstock.world.ports import Network
+
+CONNECT_MS_MAX = 5000
+
+
+async def connect_to(network: Network, door: Door, node_id: int) -> Peer:
+    """A connection to another broker, which knows by then that this is one too. Raises OSError,
+    TimeoutError and Refused."""
+    broker = door.broker
+    known = broker.image.brokers.get(node_id)
+    if known is None:
+        raise ConnectionError("it is not registered")
+    async with asyncio.timeout(CONNECT_MS_MAX / 1000):
+        connection = await network.connect(known.record.host, known.record.port)
+        peer = Peer(connection, door.buffer, door.buffers, f"broker-{broker.node_id}")
+        await prove(peer, broker)
+    return peer
 
 
 async def prove(peer: Peer, broker: Broker) -> None:

@@ -205,7 +205,7 @@ class Upkeep:
 
     async def _delete_logs(self, topic: Topic) -> None:
         for index in range(topic.record.partitions):
-            self._broker.log_dir.delete_log(topic.name, index, topic.id)
+            self._broker.log_dir.delete_log(topic.name, index, *topic.log_ids)
             if index % DELETIONS_A_SLICE == 0:
                 await asyncio.sleep(0)
         self._remove_doomed()

@@ -120,7 +120,7 @@ class Produce:
 
     def leader(self, topic: TopicProduceData, part: PartitionProduceData) -> Leader:
         if self.call.version >= TOPIC_IDS_SINCE:
-            return self.broker.leader_by_id(topic.topic_id, part.index)
+            return self.broker.shown_leader(topic.topic_id, part.index)
         return self.broker.leader(topic.name, part.index)
 
     def check(
@@ -142,6 +142,9 @@ class Produce:
         leader = self.leader(topic, part)
         if leader.is_internal:
             refuse_internal(leader.topic)
+        if not leader.writing.is_usual:
+            name, client_id = f"{leader.topic}-{leader.index}", self.call.client_id or ""
+            leader.writing.check(name, client_id, self.call.now_ms)
         if self.request.acks == ALL:
             leader.check_enough_in_sync()
         else:
@@ -198,6 +201,8 @@ class Produce:
         try:
             if leader.over is not None:
                 raise Refused(leader.over, "this broker does not lead the partition any more")
+            if leader.writing.is_closed:
+                raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "the partition was closed meanwhile")
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
             _refuse(answer, refused)

@@ -53,6 +53,8 @@ def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | Pl
     leader = broker.known_leader(asked.topic, asked.partition, by_id=by_id)
     if leader is None or leader.is_internal or not leader.log.config.keeps_batches:
         return None
+    if not leader.writing.is_usual:
+        return None
     log, batch = leader.log, asked.batch
     try:
         if asked.acks == ACKS_ALL:

@@ -209,15 +209,16 @@ class Fetch:
         broker = self.broker
         try:
             if self.by_id:
-                return broker.leader_by_id(topic_id, index)
+                return broker.shown_leader(topic_id, index)
             return broker.leader(topic, index)
         except NotOpen:
             raise
         except Refused as refused:
             if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER or not self.may_follow:
                 raise
-            known = broker.image.topic(topic)
-            return broker.follower((topic_id if self.by_id or known is None else known.id, index))
+            shown = broker.image.shown
+            known = shown.topic(topic_id) if self.by_id else broker.image.topic(topic)
+            return broker.follower((known.id if known else topic_id, index))
 
     def read_safely(
         self,

@@ -12,6 +12,7 @@ from typing import TypeGuard
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
+from penstock.api.fetch_sessions import Key
 from penstock.api.handlers.k01_fetch import (
     TOPIC_IDS_SINCE,
     WARMED_AT_MOST,
@@ -41,6 +42,13 @@ class ReplicaFetch(Fetch):
     noted: set[Leader] = field(default_factory=set)
 
     session: ReplicaSession | None = None
+
+    def leader(self, key: Key) -> Replica:
+        """Brokers know topics by ids that stay the same, whatever clients are shown."""
+        topic, topic_id, index = key
+        if self.by_id:
+            return self.broker.leader_by_id(topic_id, index)
+        return self.broker.leader(topic, index)
 
     def sources(self, found: Gathered) -> Sequence[Source]:
         grown: list[Source] = [each.grown for each in found.leaders if each is not None]

@@ -4,6 +4,8 @@ Version 0 asks for all topics with an empty list, later ones with null. Version 
 ids, 12 questions by id. A topic that is asked for by name and not there is created where both the
 client (version 4) and `auto.create.topics.enable` allow it, and the answer waits for that. What is
 asked for twice is answered once.
+
+A tagged field of our own says how many partitions are to stay, where a topic is to lose some.
 """
 
 from __future__ import annotations
@@ -119,7 +121,7 @@ def _find(
 def _found(image: Image, asked: Asked, created: Created) -> Found:
     name, topic_id = asked
     by_id = topic_id != NULL_UUID
-    topic = image.topic_by_id(topic_id) if by_id else image.topic(name or "")
+    topic = image.shown.topic(topic_id) if by_id else image.topic(name or "")
     if topic is not None:
         return topic
     code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -152,8 +154,10 @@ def _describe(
 ) -> Steps[MetadataResponseTopic]:
     """Where there is no room left in the answer, the topic says so in place of its partitions."""
     answer = MetadataResponseTopic(
-        name=topic.name, topic_id=topic.id, is_internal=topic.name in INTERNAL
+        name=topic.name, topic_id=topic.shown_id, is_internal=topic.name in INTERNAL
     )
+    if topic.record.closing is not None:
+        answer.open_partitions = topic.open_partitions
     try:
         topics.check_room()
         partitions = _partitions(image, topic)

@@ -176,7 +176,7 @@ def _commit(
 ) -> list[ErrorCode]:
     """What is to be said of each partition."""
     image = turn.image
-    topic = image.topic_by_id(asked.topic_id) if by_id else image.topic(asked.name)
+    topic = image.shown.topic_meant(asked.topic_id) if by_id else image.topic(asked.name)
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     expire_ms = NEVER_MS
     if request.retention_time_ms >= 0:
@@ -192,7 +192,7 @@ def _commit(
                 part.committed_metadata or "",
                 turn.now_ms,
                 expire_ms,
-                topic.id,
+                topic.log_id(part.partition_index),
             )
             write_commit(turn, group.name, topic.name, part.partition_index, committed)
     return codes

@@ -101,18 +101,18 @@ def _everything(image: Image, group: Group) -> list[Topic]:
     found = []
     for name, partitions in group.offsets.items():
         topic = image.topic(name)
-        places = [each for each in partitions.items() if is_of(topic, each[1])]
+        places = [each for each in partitions.items() if is_of(topic, *each)]
         if topic is not None and places:
-            found.append(Topic(name, topic.id, places))
+            found.append(Topic(name, topic.shown_id, places))
     return found
 
 
 def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id: bool) -> Topic:
-    topic = image.topic_by_id(asked.topic_id) if by_id else image.topic(asked.name)
+    topic = image.shown.topic_meant(asked.topic_id) if by_id else image.topic(asked.name)
     name = topic.name if topic is not None else asked.name
     committed = group.offsets.get(name, {}) if topic is not None else {}
     found = ((index, committed.get(index, NOWHERE)) for index in asked.partition_indexes)
-    places = [(index, each if is_of(topic, each) else NOWHERE) for index, each in found]
+    places = [(index, each if is_of(topic, index, each) else NOWHERE) for index, each in found]
     is_unknown = by_id and topic is None
     code = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE
     return Topic(name, asked.topic_id, places, code)

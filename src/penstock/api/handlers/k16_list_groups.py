@@ -3,6 +3,10 @@
 Version 4 brought states, to be shown and chosen by, 5 the same for types; both in any case.
 Where too few replicas are in sync, the state of a group that has just changed is Unknown: nothing
 becomes committed for now, and the others must not be hidden by it.
+
+From version 3 on there are tagged fields of our own: who asks for groups that read a topic gets
+those that are subscribed to it or have committed offsets in it, and the partitions of the offsets
+topic that the answer covers: groups of others are not known here.
 """
 
 from __future__ import annotations
@@ -17,6 +21,9 @@ from penstock.api.replies import Rest, once_committed
 from penstock.api.slices import in_slices, written
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.protocols import protocol_type, state_name, type_name
+from penstock.coordination.group.readers import Readers
+from penstock.coordination.pace import Pace
+from penstock.log.steps import Steps
 from penstock.replication.leader import Leader
 from penstock.wire.messages.k16_list_groups import (
     ListedGroup,
@@ -38,7 +45,27 @@ def list_groups(
         return once_committed(rests, ListGroupsResponse(groups=listed))
 
     groups = [(shard.leader, group) for shard in shards for group in shard.groups]
-    return in_slices(broker, written(call.version, _chosen(request, groups)), respond)
+    if not request.reads_topic:
+        return in_slices(broker, written(call.version, _chosen(request, groups)), respond)
+
+    def respond_to_broker(listed: list[ListedGroup]) -> Outcome[ListGroupsResponse]:
+        rests = [Rest(shard, shard.end) for shard in shards]
+        covered = [shard.leader.index for shard in shards if not shard.is_over]
+        return once_committed(rests, ListGroupsResponse(groups=listed, coordinated=covered))
+
+    return in_slices(broker, _readers(request.reads_topic, groups), respond_to_broker)
+
+
+def _readers(topic: str, groups: list[tuple[Leader, Group]]) -> Steps[list[ListedGroup]]:
+    readers, found = Readers([topic], Pace()), []
+    for _, group in groups:
+        yield from readers.look(group)
+        is_reading = topic in readers.read(group)
+        if is_reading or topic in group.offsets:
+            state, kind = state_name(group), type_name(group)
+            listed = ListedGroup(group.name, protocol_type(group), state, kind, is_reading)
+            found.append(listed)
+    return found
 
 
 def _chosen(

@@ -72,7 +72,7 @@ def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> 
     if (name is None) == (topic_id == NULL_UUID):
         raise Refused(ErrorCode.INVALID_REQUEST, "give either the name of a topic or its id")
     if name is None:
-        topic = image.topic_by_id(topic_id)
+        topic = image.shown.topic(topic_id)
         if topic is None:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {topic_id.hex()}")
         name = topic.name
@@ -83,8 +83,9 @@ def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> 
 
 
 def _result(key: Key, answer: TopicRecord | Refused) -> DeletableTopicResult:
-    name, topic_id = key if isinstance(answer, Refused) else (answer.name, answer.topic_id)
-    return DeletableTopicResult(name, topic_id, *error_of(answer))
+    if not isinstance(answer, Refused):
+        key = answer.name, answer.shown_id or answer.topic_id
+    return DeletableTopicResult(*key, *error_of(answer))
 
 
 def delete_topics_failed(

@@ -37,7 +37,8 @@ def alter_configs(
 ) -> Outcome[AlterConfigsResponse]:
 
     def change(resource: AlterConfigsResource) -> Callable[[Image], Commit[Any]]:
-        return partial(_replace, broker=broker, resource=resource, nonce=broker.chance.uuid())
+        nonce = broker.chance.uuid()
+        return partial(_replace, broker=broker, resource=resource, nonce=nonce, now_ms=call.now_ms)
 
     def respond(answers: Mapping[Key, object]) -> Outcome[AlterConfigsResponse]:
         return in_slices(
@@ -55,13 +56,13 @@ def alter_configs(
 
 
 def _replace(
-    image: Image, *, broker: Broker, resource: AlterConfigsResource, nonce: bytes
+    image: Image, *, broker: Broker, resource: AlterConfigsResource, nonce: bytes, now_ms: int
 ) -> Commit[Any]:
     name = resource.resource_name
     configs = {config.name: config.value for config in resource.configs}
     match resource.resource_type:
         case ResourceType.TOPIC:
-            return replace_topic_configs(image, name, configs, nonce=nonce)
+            return replace_topic_configs(image, name, configs, nonce=nonce, now_ms=now_ms)
         case ResourceType.BROKER:
             return replace_broker_configs(image, broker_named(broker, name), configs)
         case ResourceType.GROUP:

@@ -43,7 +43,8 @@ def incremental_alter_configs(
 ) -> Outcome[IncrementalAlterConfigsResponse]:
 
     def change(resource: AlterConfigsResource) -> Callable[[Image], Commit[Any]]:
-        return partial(_change, broker=broker, resource=resource, nonce=broker.chance.uuid())
+        nonce = broker.chance.uuid()
+        return partial(_change, broker=broker, resource=resource, nonce=nonce, now_ms=call.now_ms)
 
     def respond(answers: Mapping[Key, object]) -> Outcome[IncrementalAlterConfigsResponse]:
         return in_slices(
@@ -61,13 +62,13 @@ def incremental_alter_configs(
 
 
 def _change(
-    image: Image, *, broker: Broker, resource: AlterConfigsResource, nonce: bytes
+    image: Image, *, broker: Broker, resource: AlterConfigsResource, nonce: bytes, now_ms: int
 ) -> Commit[Any]:
     name = resource.resource_name
     changes = [_config_change(config) for config in resource.configs]
     match resource.resource_type:
         case ResourceType.TOPIC:
-            return change_topic_configs(image, name, changes, nonce=nonce)
+            return change_topic_configs(image, name, changes, nonce=nonce, now_ms=now_ms)
         case ResourceType.BROKER:
             return change_broker_configs(image, broker_named(broker, name), changes)
         case ResourceType.GROUP:

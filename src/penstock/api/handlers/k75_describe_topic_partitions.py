@@ -3,6 +3,9 @@
 An empty list asks for all topics. Where there is more than fits, the answer ends with a cursor, and
 the same request with that cursor goes on from there. A single topic may take several answers. Names
 that no topic has take no room: there are never more of them than in the request.
+
+Tagged fields of our own tell of a topic that is to have fewer partitions: how far that is, and, of
+closing partitions that this broker leads, which clients still write to them.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from penstock.metadata.changes import check_new_name
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import INTERNAL
-from penstock.metadata.records import PartitionRecord
+from penstock.metadata.records import Closing, PartitionRecord
 from penstock.wire.messages.k75_describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
+    Writer,
 )
 
 PARTITIONS_MAX = 2000
@@ -39,7 +43,7 @@ def describe_topic_partitions(
             response.next_cursor = Cursor(name, 0)
             break
         first = start.partition_index if name == start.topic_name else 0
-        answer = _describe(image, name, first, room)
+        answer = _describe(broker, name, first, room)
         response.topics.append(answer)
         room -= len(answer.partitions)
         after = first + len(answer.partitions)
@@ -64,20 +68,40 @@ def _names(image: Image, request: DescribeTopicPartitionsRequest, start: Cursor)
 
 
 def _describe(
-    image: Image, name: str, first: int, room: int
+    broker: Broker, name: str, first: int, room: int
 ) -> DescribeTopicPartitionsResponseTopic:
+    image = broker.image
     topic = image.topic(name)
     if topic is None:
         return DescribeTopicPartitionsResponseTopic(_missing(image, name), name)
-    return DescribeTopicPartitionsResponseTopic(
+    answer = DescribeTopicPartitionsResponseTopic(
         name=name,
-        topic_id=topic.id,
+        topic_id=topic.shown_id,
         is_internal=name in INTERNAL,
         partitions=[
             _partition(image, index, topic)
             for index in range(first, min(first + room, len(topic.partitions)))
         ],
     )
+    if topic.record.closing is not None:
+        _add_closing(broker, topic, topic.record.closing, answer)
+    if topic.record.sealed is not None:
+        answer.sealed_from = topic.record.sealed.name
+    return answer
+
+
+def _add_closing(
+    broker: Broker, topic: Topic, closing: Closing, answer: DescribeTopicPartitionsResponseTopic
+) -> None:
+    answer.open_partitions = topic.open_partitions
+    answer.closing_since_ms = closing.since_ms
+    answer.closed_ms = closing.closed_ms or -1
+    answer.reopened_ms = closing.reopened_ms or -1
+    answer.reopened_reason = closing.reason
+    for part in answer.partitions:
+        leader = broker.open_leader(topic.id, part.partition_index)
+        writers = leader.writing.writers.items() if leader else ()
+        part.writers = [Writer(client_id, last_ms) for client_id, last_ms in writers]
 
 
 def _missing(image: Image, name: str) -> ErrorCode:

@@ -87,14 +87,14 @@ def forget_unmarked(turn: Turn, group: Group, topic: str, until_ms: int) -> None
             forget(turn, group.name, topic, partition)
 
 
-def is_of(topic: Topic | None, committed: Committed) -> bool:
-    """Whether it was committed in this topic, and not in a deleted one of the same name. Where it
-    does not say which, the time tells."""
-    if topic is None:
+def is_of(topic: Topic | None, partition: int, committed: Committed) -> bool:
+    """Whether it was committed in this partition, and not in a deleted one of the same name. Where
+    it does not say which, the time tells."""
+    if topic is None or partition >= topic.record.partitions:
         return False
     if committed.topic_id == NULL_UUID:
         return committed.commit_ms >= topic.record.created_ms
-    return committed.topic_id == topic.id
+    return committed.topic_id == topic.log_id(partition)
 
 
 def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[str, int]]:
@@ -102,7 +102,7 @@ def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[
     for name in topics:
         topic = image.topic(name)
         for partition, committed in group.offsets.get(name, {}).items():
-            if not is_of(topic, committed):
+            if not is_of(topic, partition, committed):
                 yield name, partition
 
 

@@ -12,6 +12,7 @@ from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
     absent,
+    check_tag,
     read_compact_count,
     read_compact_nullable_count,
     read_compact_nullable_string,
@@ -21,6 +22,8 @@ from penstock.wire.primitives import (
     read_nullable_string,
     read_numbers,
     read_string,
+    read_tag,
+    read_tag_count,
     required,
     skip_tagged,
     write_compact_count,
@@ -29,6 +32,7 @@ from penstock.wire.primitives import (
     write_count,
     write_nullable_string,
     write_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">16s")
@@ -207,6 +211,7 @@ class MetadataResponseTopic(Struct):
     is_internal: bool = False
     partitions: list[MetadataResponsePartition] = []
     topic_authorized_operations: int = -2147483648
+    open_partitions: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[MetadataResponseTopic, int]:
@@ -244,9 +249,18 @@ class MetadataResponseTopic(Struct):
         if version >= 8:
             (topic_authorized_operations,) = _PACKED_1.unpack_from(buf, at)
             at += 4
+        open_partitions: int = -1
         if version >= 9:
             if buf[at]:
-                at = skip_tagged(buf, at)
+                count, at = read_tag_count(buf, at)
+                for _ in range(count):
+                    tag, at, end = read_tag(buf, at)
+                    if tag == 10000:
+                        (open_partitions,) = _PACKED_1.unpack_from(buf, at)
+                        at += 4
+                    else:
+                        at = end
+                    check_tag(at, end)
             else:
                 at += 1
         return MetadataResponseTopic(
@@ -256,6 +270,7 @@ class MetadataResponseTopic(Struct):
             is_internal,
             partitions,
             topic_authorized_operations,
+            open_partitions,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -280,7 +295,15 @@ class MetadataResponseTopic(Struct):
         if version >= 8:
             out += _PACKED_1.pack(self.topic_authorized_operations)
         if version >= 9:
-            out.append(0)
+            tagged: list[tuple[int, Sink]] = []
+            if self.open_partitions != -1:
+                value = Sink()
+                value += _PACKED_1.pack(self.open_partitions)
+                tagged.append((10000, value))
+            if tagged:
+                write_tagged(out, tagged)
+            else:
+                out.append(0)
 
 
 class MetadataRequest(Message):

@@ -11,23 +11,28 @@ from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
+    check_tag,
     read_compact_count,
     read_compact_nullable_count,
     read_compact_nullable_string,
     read_compact_string,
     read_numbers,
     read_presence,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
     write_compact_string,
     write_presence,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">i")
-_PACKED_1 = Packed(">hiii")
-_PACKED_2 = Packed(">h")
-_PACKED_3 = Packed(">16s?")
+_PACKED_1 = Packed(">q")
+_PACKED_2 = Packed(">hiii")
+_PACKED_3 = Packed(">h")
+_PACKED_4 = Packed(">16s?")
 
 
 class TopicRequest(Struct):
@@ -68,6 +73,27 @@ class Cursor(Struct):
         out.append(0)
 
 
+class Writer(Struct):
+    client_id: str = ""
+    last_ms: int = 0
+
+    @staticmethod
+    def read(buf: memoryview, at: int, version: int) -> tuple[Writer, int]:
+        client_id, at = read_compact_string(buf, at)
+        (last_ms,) = _PACKED_1.unpack_from(buf, at)
+        at += 8
+        if buf[at]:
+            at = skip_tagged(buf, at)
+        else:
+            at += 1
+        return Writer(client_id, last_ms), at
+
+    def write(self, out: Sink, version: int) -> None:
+        write_compact_string(out, self.client_id)
+        out += _PACKED_1.pack(self.last_ms)
+        out.append(0)
+
+
 class DescribeTopicPartitionsResponsePartition(Struct):
     error_code: int = 0
     partition_index: int = 0
@@ -78,10 +104,11 @@ class DescribeTopicPartitionsResponsePartition(Struct):
     eligible_leader_replicas: list[int] | None = None
     last_known_elr: list[int] | None = None
     offline_replicas: list[int] = []
+    writers: list[Writer] = []
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[DescribeTopicPartitionsResponsePartition, int]:
-        error_code, partition_index, leader_id, leader_epoch = _PACKED_1.unpack_from(buf, at)
+        error_code, partition_index, leader_id, leader_epoch = _PACKED_2.unpack_from(buf, at)
         at += 14
         count, at = read_compact_count(buf, at, 4)
         replica_nodes, at = read_numbers(buf, at, count, "i", 4)
@@ -97,8 +124,24 @@ class DescribeTopicPartitionsResponsePartition(Struct):
             last_known_elr, at = read_numbers(buf, at, count, "i", 4)
         count, at = read_compact_count(buf, at, 4)
         offline_replicas, at = read_numbers(buf, at, count, "i", 4)
+        writers: list[Writer] = []
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    count = buf[at] - 1
+                    if 0 <= count < 0x7F:
+                        at += 1
+                    else:
+                        count, at = read_compact_count(buf, at, 10)
+                    writers = []
+                    for _ in range(count):
+                        writers_item, at = Writer.read(buf, at, version)
+                        writers.append(writers_item)
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
         return DescribeTopicPartitionsResponsePartition(
@@ -111,10 +154,11 @@ class DescribeTopicPartitionsResponsePartition(Struct):
             eligible_leader_replicas,
             last_known_elr,
             offline_replicas,
+            writers,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_1.pack(self.error_code, self.partition_index, self.leader_id, self.leader_epoch)
+        out += _PACKED_2.pack(self.error_code, self.partition_index, self.leader_id, self.leader_epoch)
         write_compact_count(out, len(self.replica_nodes))
         for replica_nodes_item in self.replica_nodes:
             out += _PACKED_0.pack(replica_nodes_item)
@@ -130,7 +174,17 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         write_compact_count(out, len(self.offline_replicas))
         for offline_replicas_item in self.offline_replicas:
             out += _PACKED_0.pack(offline_replicas_item)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.writers:
+            value = Sink()
+            write_compact_count(value, len(self.writers))
+            for writers_item in self.writers:
+                writers_item.write(value, version)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class DescribeTopicPartitionsResponseTopic(Struct):
@@ -140,13 +194,19 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     is_internal: bool = False
     partitions: list[DescribeTopicPartitionsResponsePartition] = []
     topic_authorized_operations: int = -2147483648
+    open_partitions: int = -1
+    closing_since_ms: int = -1
+    closed_ms: int = -1
+    reopened_ms: int = -1
+    reopened_reason: str = ""
+    sealed_from: str = ""
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[DescribeTopicPartitionsResponseTopic, int]:
-        (error_code,) = _PACKED_2.unpack_from(buf, at)
+        (error_code,) = _PACKED_3.unpack_from(buf, at)
         at += 2
         name, at = read_compact_nullable_string(buf, at)
-        topic_id, is_internal = _PACKED_3.unpack_from(buf, at)
+        topic_id, is_internal = _PACKED_4.unpack_from(buf, at)
         at += 17
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -159,8 +219,35 @@ class DescribeTopicPartitionsResponseTopic(Struct):
             partitions.append(partitions_item)
         (topic_authorized_operations,) = _PACKED_0.unpack_from(buf, at)
         at += 4
+        open_partitions: int = -1
+        closing_since_ms: int = -1
+        closed_ms: int = -1
+        reopened_ms: int = -1
+        reopened_reason: str = ""
+        sealed_from: str = ""
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (open_partitions,) = _PACKED_0.unpack_from(buf, at)
+                    at += 4
+                elif tag == 10001:
+                    (closing_since_ms,) = _PACKED_1.unpack_from(buf, at)
+                    at += 8
+                elif tag == 10002:
+                    (closed_ms,) = _PACKED_1.unpack_from(buf, at)
+                    at += 8
+                elif tag == 10003:
+                    (reopened_ms,) = _PACKED_1.unpack_from(buf, at)
+                    at += 8
+                elif tag == 10004:
+                    reopened_reason, at = read_compact_string(buf, at)
+                elif tag == 10005:
+                    sealed_from, at = read_compact_string(buf, at)
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
         return DescribeTopicPartitionsResponseTopic(
@@ -170,17 +257,51 @@ class DescribeTopicPartitionsResponseTopic(Struct):
             is_internal,
             partitions,
             topic_authorized_operations,
+            open_partitions,
+            closing_since_ms,
+            closed_ms,
+            reopened_ms,
+            reopened_reason,
+            sealed_from,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_2.pack(self.error_code)
+        out += _PACKED_3.pack(self.error_code)
         write_compact_nullable_string(out, self.name)
-        out += _PACKED_3.pack(self.topic_id, self.is_internal)
+        out += _PACKED_4.pack(self.topic_id, self.is_internal)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
         out += _PACKED_0.pack(self.topic_authorized_operations)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.open_partitions != -1:
+            value = Sink()
+            value += _PACKED_0.pack(self.open_partitions)
+            tagged.append((10000, value))
+        if self.closing_since_ms != -1:
+            value = Sink()
+            value += _PACKED_1.pack(self.closing_since_ms)
+            tagged.append((10001, value))
+        if self.closed_ms != -1:
+            value = Sink()
+            value += _PACKED_1.pack(self.closed_ms)
+            tagged.append((10002, value))
+        if self.reopened_ms != -1:
+            value = Sink()
+            value += _PACKED_1.pack(self.reopened_ms)
+            tagged.append((10003, value))
+        if self.reopened_reason != "":
+            value = Sink()
+            write_compact_string(value, self.reopened_reason)
+            tagged.append((10004, value))
+        if self.sealed_from != "":
+            value = Sink()
+            write_compact_string(value, self.sealed_from)
+            tagged.append((10005, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class DescribeTopicPartitionsRequest(Message):

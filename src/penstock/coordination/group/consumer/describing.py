@@ -75,5 +75,5 @@ def _described(image: Image, assignment: Assignment) -> k69.Assignment:
     for topic_id, partitions in listed(assignment, lambda topic, each: (topic, each)):
         topic = image.topic_by_id(topic_id)
         if topic is not None:
-            parts.append(k69.TopicPartitions(topic_id, topic.name, partitions))
+            parts.append(k69.TopicPartitions(topic.shown_id, topic.name, partitions))
     return k69.Assignment(parts)

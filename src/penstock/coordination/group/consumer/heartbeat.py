@@ -21,12 +21,14 @@ from penstock.coordination.group.consumer.requests import (
 )
 from penstock.coordination.group.consumer.searches import check_expressions, resolve
 from penstock.coordination.group.consumer.sessions import interval_ms, touch, watch_progress
+from penstock.coordination.group.consumer.shown import has_new_ids, meant, shown
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.consumer.subscriptions import check_names, wanted
 from penstock.coordination.group.consumer.targets import settle
 from penstock.coordination.group.consumer.upgrading import end_round, upgraded
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
+from penstock.metadata.image import Image
 from penstock.wire.messages import k68_consumer_group_heartbeat as k68
 from penstock.wire.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -93,7 +95,7 @@ def _go_on(
     profile: Profile,
     request: ConsumerGroupHeartbeatRequest,
 ) -> ConsumerGroupHeartbeatResponse:
-    member = advance(draft, before, profile, _word(request))
+    member = advance(draft, before, profile, _word(draft.turn.image, request))
     draft.write()
     turn, name = draft.turn, draft.name
     touch(turn, name, draft.body, member)
@@ -102,13 +104,14 @@ def _go_on(
         request.member_epoch == JOIN
         or is_full(request)
         or member.holding.assigned != before.holding.assigned
+        or (member.epoch != before.epoch and has_new_ids(turn.image, member.holding.assigned))
     )
     return _answer(turn, name, draft.size, member, is_told=is_told)
 
 
-def _word(request: ConsumerGroupHeartbeatRequest) -> Word:
+def _word(image: Image, request: ConsumerGroupHeartbeatRequest) -> Word:
     parts = request.topic_partitions
-    owned = None if parts is None else assignment_of(parts)
+    owned = None if parts is None else meant(image, assignment_of(parts))
     if request.member_epoch == JOIN:
         return Word(owned, Trust.SURE)
     return Word(owned, Trust.REPEAT if is_full(request) else Trust.ANSWER)
@@ -143,7 +146,8 @@ def _answer(
 ) -> ConsumerGroupHeartbeatResponse:
     assignment = None
     if is_told:
-        assignment = k68.Assignment(listed(member.holding.assigned, k68.TopicPartitions))
+        shown_parts = shown(turn.image, member.holding.assigned)
+        assignment = k68.Assignment(listed(shown_parts, k68.TopicPartitions))
     return ConsumerGroupHeartbeatResponse(
         member_id=member.id,
         member_epoch=member.epoch,

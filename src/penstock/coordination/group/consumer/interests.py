@@ -25,6 +25,7 @@ class Sized(NamedTuple):
 
     id: bytes
     partitions: int
+    shown_id: bytes
 
 
 class Interests:
@@ -121,15 +122,15 @@ class Interests:
 
 
 def sized(topic: Topic) -> Sized:
-    return Sized(topic.id, topic.record.partitions)
+    return Sized(topic.id, topic.record.partitions, topic.shown_id)
 
 
 def hash_of(topics: Iterable[Sized]) -> int:
-    """Another number when a topic has come, gone, been made anew, or got more partitions. In
-    whatever order, so that it can be kept up to date; 0 of none."""
+    """Another number when a topic has come, gone, been made anew, or has another number of
+    partitions. In whatever order, so that it can be kept up to date; 0 of none."""
     return reduce(xor, map(_number, topics), 0)
 
 
 def _number(topic: Sized) -> int:
-    digest = blake2b(topic.id + pack(">i", topic.partitions), digest_size=8).digest()
+    digest = blake2b(topic.shown_id + pack(">i", topic.partitions), digest_size=8).digest()
     return int(unpack(">q", digest)[0])

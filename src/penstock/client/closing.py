@@ -1,0 +1,138 @@
+"""A topic that is to have fewer partitions: beginning that, and how far it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.client.admin import alter_topic, topic_configs
+from penstock.client.cluster import WireClient
+from penstock.client.errors import ClientError, check
+from penstock.client.group_listing import list_groups
+from penstock.client.group_offsets import committed_offsets
+from penstock.client.metadata import Topic
+from penstock.wire.messages.k75_describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponseTopic,
+    TopicRequest,
+)
+
+OPEN = "partitions.open"
+WHEN = "partitions.close.when"
+MAX_PAUSE = "partitions.close.max.pause.ms"
+RETENTION, DRAINED = "retention", "drained"
+GROUPS_MAX = 200
+"""That are looked at: each takes a request."""
+
+
+@dataclass(slots=True)
+class State:
+    """How far it is. Times are in milliseconds, None where there is none."""
+
+    open_partitions: int
+    since_ms: int
+    closed_ms: int | None
+    reopened_ms: int | None
+    reopened_reason: str
+    when: str
+    due_ms: int | None
+    """With `retention`: when the partitions go."""
+    groups: dict[str, int] = field(default_factory=dict)
+    """Those that have not read the closing partitions, with how many messages."""
+    writers: dict[str, int] = field(default_factory=dict)
+    """Clients that write to closing partitions, and when each last did."""
+
+
+def begin_closing(
+    client: WireClient, name: str, count: int, when: str | None, max_pause_ms: int | None
+) -> None:
+    """The topic is to have so many partitions; as many as it has: it is not to have fewer."""
+    changes: dict[str, str | None] = {OPEN: str(count)}
+    if when is not None:
+        changes[WHEN] = when
+    if max_pause_ms is not None:
+        changes[MAX_PAUSE] = str(max_pause_ms)
+    alter_topic(client, name, changes)
+    client.forget()
+
+
+def closing_state(client: WireClient, topic: Topic, ends: dict[int, int]) -> State | None:
+    """None for a topic that keeps its partitions. `ends`: the high watermarks."""
+    told = _told(client, topic)
+    if told is None or told.open_partitions < 0:
+        return None
+    configs = topic_configs(client, topic.name)
+    when, retention_ms = configs[WHEN].value or "", int(configs["retention.ms"].value or -1)
+    state = State(
+        told.open_partitions,
+        told.closing_since_ms,
+        told.closed_ms if told.closed_ms >= 0 else None,
+        told.reopened_ms if told.reopened_ms >= 0 else None,
+        told.reopened_reason,
+        when,
+        told.closing_since_ms + retention_ms if when == RETENTION and retention_ms >= 0 else None,
+    )
+    for part in told.partitions:
+        for each in part.writers:
+            state.writers[each.client_id] = max(state.writers.get(each.client_id, 0), each.last_ms)
+    gone = range(told.open_partitions, len(topic.partitions))
+    state.groups = _groups_behind(client, topic.name, {each: ends.get(each, 0) for each in gone})
+    return state
+
+
+def sealed_from(client: WireClient, topic: Topic) -> str:
+    """The topic that a sealed one's partitions were in; empty for any other."""
+    told = _told(client, topic)
+    return told.sealed_from if told else ""
+
+
+def _told(client: WireClient, topic: Topic) -> DescribeTopicPartitionsResponseTopic | None:
+    """By every broker that leads some of it, as each knows who writes to its own."""
+    first: DescribeTopicPartitionsResponseTopic | None = None
+    for node in sorted({part.leader for part in topic.partitions.values() if part.leader >= 0}):
+        told = _told_by(client, topic.name, node)
+        if first is None:
+            first = told
+        elif told is not None:
+            first.partitions += told.partitions
+    return first
+
+
+def _told_by(
+    client: WireClient, name: str, node: int
+) -> DescribeTopicPartitionsResponseTopic | None:
+    found: DescribeTopicPartitionsResponseTopic | None = None
+    cursor: Cursor | None = None
+    while True:
+        request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name)], cursor=cursor)
+        try:
+            answer = client.ask_node(
+                node, request, DescribeTopicPartitionsResponse, client.deadline()
+            )
+        except ClientError:
+            return found
+        for topic in answer.topics:
+            check(f"topic {name}", topic.error_code)
+            if found is None:
+                found = topic
+            else:
+                found.partitions += topic.partitions
+        cursor = answer.next_cursor
+        if cursor is None or cursor.topic_name != name:
+            return found
+
+
+def _groups_behind(client: WireClient, name: str, ends: dict[int, int]) -> dict[str, int]:
+    """Of those that have read the topic at all."""
+    behind = {}
+    for group in list_groups(client)[:GROUPS_MAX]:
+        committed = {
+            index: each.offset
+            for (topic, index), each in committed_offsets(client, group.name).items()
+            if topic == name
+        }
+        lag = sum(max(0, end - max(committed.get(index, 0), 0)) for index, end in ends.items())
+        if lag and committed:
+            behind[group.name] = lag
+    return behind

@@ -1,0 +1,200 @@
+"""The controller's work on topics that are to have fewer partitions.
+
+All that a round needs to know is in the topic's record and in what brokers answer, so another
+controller goes on where this one was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from penstock.api.broker import Broker
+from penstock.errors import Malformed, Refused
+from penstock.metadata.changes import Commit
+from penstock.metadata.cluster import Topic
+from penstock.metadata.image import Image
+from penstock.metadata.keeper import Keeper
+from penstock.metadata.records import Closing
+from penstock.metadata.reducing import close, cut_over, drop_sealed, is_closed, reopen
+from penstock.metadata.store import Unavailable
+from penstock.server.asking import Asking
+from penstock.server.door import Door
+from penstock.server.surveying import Survey, Surveyor
+from penstock.world.ports import Network
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ROUND_MS = 1000
+CLOSED_ROUND_MS = 100
+"""While something is closed, and clients wait."""
+PAUSES_BETWEEN = 6
+"""After partitions were closed in vain they are open for so many times as long."""
+GROUPS_TOLD = 5
+
+NotKnown = (OSError, TimeoutError, Malformed, Refused, Unavailable)
+"""Why a round comes to nothing: the next one tries again."""
+
+
+class Reducing:
+    def __init__(
+        self, network: Network, door: Door, keeper: Keeper, is_controller: Callable[[], bool]
+    ) -> None:
+        self._broker: Broker = door.broker
+        self._image: Image = keeper.image
+        self._keeper = keeper
+        self._clock = door.clock
+        self._is_controller = is_controller
+        self._asking = Asking(network, door)
+        self._surveyor = Surveyor(keeper.image, self._asking)
+        self._marks: dict[bytes, dict[int, int]] = {}
+        """Where closing partitions ended a round ago."""
+        self._looked_ms = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="fewer partitions")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._asking.close()
+
+    async def _run(self) -> None:
+        while True:
+            pause_ms = CLOSED_ROUND_MS if self._is_anything_closed() else ROUND_MS
+            await asyncio.sleep(pause_ms / 1000)
+            try:
+                await self.work()
+            except Exception:
+                log.exception("topics could not be given fewer partitions, which is tried again")
+
+    def _is_anything_closed(self) -> bool:
+        records = (topic.record.closing for topic in self._closing())
+        return any(closing is not None and closing.closed_ms for closing in records)
+
+    def _closing(self) -> list[Topic]:
+        return [each for each in self._image.topics.values() if each.record.closing is not None]
+
+    async def work(self) -> None:
+        """One round, if this broker is the controller."""
+        if not self._is_controller():
+            self._marks.clear()
+            self._asking.close()
+            return
+        for topic in self._closing():
+            closing = topic.record.closing
+            if closing is not None:
+                step = self._finish if closing.closed_ms else self._begin
+                await step(topic, closing)
+        due_ms = self._looked_ms + self._broker.config.retention_check_interval_ms
+        if self._clock.monotonic_ms() >= due_ms:
+            self._looked_ms = self._clock.monotonic_ms()
+            await self._drop_empty()
+
+    # -- open
+
+    async def _begin(self, topic: Topic, closing: Closing) -> None:
+        """Close the partitions, if it looks as if they could go at once."""
+        config, now_ms = self._image.config(topic), self._clock.now_ms()
+        is_drained = config.partitions_close_when == "drained"
+        tried_ms = closing.reopened_ms
+        if tried_ms and now_ms < tried_ms + PAUSES_BETWEEN * config.partitions_close_max_pause_ms:
+            return
+        if not is_drained and now_ms < closing.since_ms + config.retention_ms:
+            return
+        try:
+            survey = await self._survey(topic)
+        except NotKnown as problem:
+            log.info("%s: its partitions go later: %s", topic.name, problem)
+            return
+        before = self._marks.get(topic.id)
+        self._marks[topic.id] = survey.marks()
+        if before is None or survey.behind(before, with_idle=is_drained):
+            return
+        await self._close(topic)
+
+    async def _close(self, topic: Topic) -> None:
+        topic_id, nonce, now_ms = topic.id, self._broker.chance.uuid(), self._clock.now_ms()
+        self._marks.pop(topic_id, None)
+        if await self._change(lambda image: close(image, topic_id, nonce=nonce, now_ms=now_ms)):
+            log.info("%s: closing partitions are not written to any more", topic.name)
+
+    # -- closed
+
+    async def _finish(self, topic: Topic, closing: Closing) -> None:
+        """Cut over, if all is read; or give up, if that takes too long."""
+        problem = "not all of its leaders know that they are closed"
+        if is_closed(topic):
+            try:
+                problem = self._obstacle(topic, await self._survey(topic))
+            except NotKnown as unknown:
+                problem = str(unknown)
+            if not problem:
+                await self._cut_over(topic)
+                return
+        pause_ms = self._image.config(topic).partitions_close_max_pause_ms
+        if self._clock.now_ms() >= closing.closed_ms + pause_ms:
+            await self._reopen(topic, problem)
+
+    def _obstacle(self, topic: Topic, survey: Survey) -> str:
+        """Empty if there is none."""
+        if not survey.is_settled():
+            return "not all that was written to them is committed"
+        is_drained = self._image.config(topic).partitions_close_when == "drained"
+        behind = survey.behind(survey.marks(), with_idle=is_drained)
+        told = [f"group {name} has {lag} messages to read" for name, lag in behind.items()]
+        more = [f"{len(told) - GROUPS_TOLD} more groups too"] if len(told) > GROUPS_TOLD else []
+        return ", ".join([*told[:GROUPS_TOLD], *more])
+
+    async def _cut_over(self, topic: Topic) -> None:
+        topic_id, now_ms = topic.id, self._clock.now_ms()
+        shown_id, sealed_id = self._broker.chance.uuid(), self._broker.chance.uuid()
+        sealed = await self._change(
+            lambda image: cut_over(
+                image, topic_id, shown_id=shown_id, sealed_id=sealed_id, now_ms=now_ms
+            )
+        )
+        if sealed:
+            count = topic.record.partitions
+            log.info("%s has %d partitions now; the others are %s", topic.name, count, sealed)
+
+    async def _reopen(self, topic: Topic, reason: str) -> None:
+        topic_id, nonce, now_ms = topic.id, self._broker.chance.uuid(), self._clock.now_ms()
+        if await self._change(
+            lambda image: reopen(image, topic_id, nonce=nonce, now_ms=now_ms, reason=reason)
+        ):
+            log.warning("%s keeps its partitions for now: %s", topic.name, reason)
+
+    # -- sealed
+
+    async def _drop_empty(self) -> None:
+        sealed = [each for each in self._image.topics.values() if each.record.sealed is not None]
+        for topic in sealed:
+            try:
+                ends = await self._surveyor.ends(topic, range(topic.record.partitions))
+            except NotKnown as problem:
+                log.info("%s is looked at later: %s", topic.name, problem)
+                continue
+            if Survey(ends, {}).is_empty():
+                topic_id, nonce = topic.id, self._broker.chance.uuid()
+                await self._change(lambda image: drop_sealed(image, topic_id, nonce=nonce))  # noqa: B023
+                log.info("%s has nothing in it any more, and is deleted", topic.name)
+
+    # -- asking
+
+    async def _survey(self, topic: Topic) -> Survey:
+        indexes = range(topic.open_partitions, topic.record.partitions)
+        return await self._surveyor.survey(topic, indexes)
+
+    async def _change(self, decide: Callable[[Image], Commit[T]]) -> T | None:
+        try:
+            return await self._keeper.change(decide)
+        except (Refused, Unavailable) as problem:
+            log.warning("fewer partitions are tried again: %s", problem)
+            return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
 from tests.cluster_process import Cluster
 from tests.group_stage import QUICK_BROKER, Stage
+from tests.reduction_stage import Groups, Reader
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +49,31 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
     """Three brokers on one SQLite file. Tests may harm them: afterwards they are mended."""
     yield shared_cluster
     shared_cluster.mend()
+
+
+@pytest.fixture
+def groups() -> Iterator[Callable[[str, str], Groups]]:
+    """A group of each protocol that reads a topic until the test is over."""
+    made: list[Groups] = []
+
+    def make(address: str, topic: str) -> Groups:
+        made.append(Groups(address, topic))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.finish()
+
+
+@pytest.fixture
+def reader() -> Iterator[Callable[..., Reader]]:
+    """A consumer that reads until the test is over."""
+    made: list[Reader] = []
+
+    def make(*given: Any) -> Reader:
+        made.append(Reader(*given))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.finish()

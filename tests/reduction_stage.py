@@ -1,0 +1,175 @@
+"""Clients at work while a topic loses partitions: what they read, and how the topic is asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import confluent_kafka
+from click.testing import CliRunner
+
+from penstock.cli.main import main
+from penstock.client.cluster import WireClient
+from penstock.client.errors import ClientError
+from tests.cluster_traffic import WAIT_S, Ack, Traffic
+from tests.group_stage import CLASSIC, wait_until
+
+PROTOCOLS = ("classic", "consumer")
+Seen = tuple[float, int, int]
+"""When a message was read, its key and its number."""
+
+
+class Reader(threading.Thread):
+    """One member of a group. With `holds_back` it never commits the last message it has read."""
+
+    def __init__(self, address: str, group: str, topic: str, protocol: str = "classic") -> None:
+        super().__init__(daemon=True)
+        self.seen: list[Seen] = []
+        self.holds_back = False
+        self.has_partitions = threading.Event()
+        self._places: dict[tuple[str, int], int] = {}
+        self._enough = threading.Event()
+        self._consumer = confluent_kafka.Consumer(
+            {
+                "bootstrap.servers": address,
+                "group.id": group,
+                "group.protocol": protocol,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "reconnect.backoff.max.ms": 200,
+                "log_level": 0,
+                **(CLASSIC if protocol == "classic" else {}),
+            }
+        )
+        self._consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked)
+        self.start()
+
+    def _assigned(self, consumer: Any, places: Sequence[Any]) -> None:
+        if places:
+            self.has_partitions.set()
+
+    def _revoked(self, consumer: Any, places: Sequence[Any]) -> None:
+        self._commit()
+        for each in places:
+            self._places.pop((each.topic, each.partition), None)
+
+    def run(self) -> None:
+        while not self._enough.is_set():
+            for message in self._consumer.consume(200, 0.05):
+                if message.error() is None:
+                    self._take(message)
+            self._commit()
+        self._consumer.close()
+
+    def _take(self, message: Any) -> None:
+        self.seen.append((time.monotonic(), int(message.key()), int(message.value())))
+        self._places[message.topic(), message.partition()] = message.offset() + 1
+
+    def _commit(self) -> None:
+        """What cannot be committed for the moment is so the next time."""
+        back = int(self.holds_back)
+        offsets = [
+            confluent_kafka.TopicPartition(*place, offset - back)
+            for place, offset in self._places.items()
+        ]
+        if offsets:
+            try:
+                self._consumer.commit(offsets=offsets, asynchronous=False)
+            except confluent_kafka.KafkaException:
+                return
+
+    def finish(self) -> None:
+        self._enough.set()
+        self.join(WAIT_S)
+
+
+class Groups:
+    """A group of each protocol, with two members."""
+
+    def __init__(self, address: str, topic: str) -> None:
+        self.readers = {
+            protocol: [Reader(address, f"{topic}-{protocol}", topic, protocol) for _ in range(2)]
+            for protocol in PROTOCOLS
+        }
+
+    @property
+    def members(self) -> list[Reader]:
+        return [each for group in self.readers.values() for each in group]
+
+    def wait_ready(self) -> None:
+        for each in self.members:
+            assert each.has_partitions.wait(WAIT_S)
+
+    def check(self, acked: Sequence[Ack]) -> None:
+        """Each group has read each acked message once, those of a key in the order of sending."""
+        wanted = {(ack.key, ack.number) for ack in acked}
+        for protocol, readers in self.readers.items():
+            wait_until(
+                lambda readers=readers: wanted <= _ids(readers).keys(),  # type: ignore[misc]
+                f"{protocol} group reads {len(wanted)} messages",
+            )
+            twice = [each for each, count in _ids(readers).items() if count > 1]
+            assert not twice, f"{protocol}: {len(twice)} were read more than once: {twice[:5]}"
+            _check_order(protocol, sorted(each for reader in readers for each in reader.seen))
+
+    def finish(self) -> None:
+        for each in self.members:
+            each.finish()
+
+
+def _ids(readers: Sequence[Reader]) -> Counter[tuple[int, int]]:
+    return Counter((key, number) for reader in readers for _, key, number in list(reader.seen))
+
+
+def _check_order(protocol: str, seen: Sequence[Seen]) -> None:
+    last: dict[int, int] = {}
+    for _, key, number in seen:
+        assert last.get(key, -1) < number, f"{protocol}: {key}:{number} came after {last[key]}"
+        last[key] = number
+
+
+def penstock(address: str, *words: str) -> Any:
+    """What a command prints as JSON."""
+    runner = CliRunner(env={"PENSTOCK_BOOTSTRAP": address})
+    done = runner.invoke(main, [*words, "--json"], prog_name="penstock")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def topics(addresses: str) -> dict[str, int]:
+    """The number of partitions of each, as the first broker knows it that can be reached."""
+    for address in addresses.split(","):
+        try:
+            with WireClient(address, timeout_s=5) as client:
+                found = client.metadata().topics.values()
+        except ClientError:
+            continue
+        return {each.name: len(each.partitions) for each in found}
+    return {}
+
+
+def create(address: str, name: str, partitions: int = 6, *options: str) -> None:
+    penstock(address, "topic", "create", name, "--partitions", str(partitions), *options)
+
+
+def reduce(address: str, name: str, partitions: int, *options: str) -> None:
+    words = ("--partitions", str(partitions), "--when", "drained", *options)
+    penstock(address, "topic", "alter", name, *words)
+
+
+def wait_reduced(address: str, name: str, partitions: int) -> None:
+    wait_until(lambda: topics(address).get(name) == partitions, f"{name} has {partitions}")
+
+
+def closing(address: str, name: str) -> Any:
+    return penstock(address, "topic", "describe", name)["closing"]
+
+
+def check_failures(sending: Traffic) -> None:
+    """What a producer still held for a vanished partition fails, and visibly so."""
+    assert {each.split()[0] for each in sending.failed} <= {"_UNKNOWN_PARTITION"}
+    assert len(sending.acked) + len(sending.failed) == sending.sent

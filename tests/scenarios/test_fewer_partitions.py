@@ -1,0 +1,157 @@
+"""A topic loses partitions under idempotent producers and groups of both protocols."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.broker_process import BrokerProcess
+from tests.cluster_traffic import Traffic, read_all
+from tests.group_stage import QUICK_BROKER, wait_until
+from tests.reduction_stage import (
+    Groups,
+    Reader,
+    check_failures,
+    closing,
+    create,
+    penstock,
+    reduce,
+    topics,
+    wait_reduced,
+)
+
+QUICK = ("--set", "log.retention.check.interval.ms=200")
+MakeTraffic = Callable[..., Traffic]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    folder = tmp_path_factory.mktemp("fewer") / "data"
+    running = BrokerProcess(folder, *QUICK_BROKER, *QUICK).start()
+    yield running
+    assert running.stop() == 0
+    assert "Traceback" not in running.log
+
+
+def test_clients_go_on_while_a_topic_loses_partitions(
+    broker: BrokerProcess, traffic: MakeTraffic, groups: Callable[[str, str], Groups]
+) -> None:
+    create(broker.address, "busy")
+    sending, reading = traffic(broker, "busy"), groups(broker.address, "busy")
+    reading.wait_ready()
+    sending.go_on(300)
+    reduce(broker.address, "busy", 2)
+    wait_reduced(broker.address, "busy", 2)
+    sending.go_on(300)
+    acked = sending.finish()
+    check_failures(sending)
+    reading.check(acked)
+    left = read_all(broker.address, "busy", range(2))
+    sealed = read_all(broker.address, "busy.sealed-1", range(4))
+    there = {(each.key, each.number) for each in (*left, *sealed)}
+    assert {(ack.key, ack.number) for ack in acked} == there
+    assert len(left) + len(sealed) == len(acked)
+
+
+def test_partitions_open_again_if_a_group_does_not_read_them_in_time(
+    broker: BrokerProcess, traffic: MakeTraffic, reader: Callable[..., Reader]
+) -> None:
+    create(broker.address, "slow", 2)
+    sending, slow = traffic(broker, "slow"), reader(broker.address, "slow-group", "slow")
+    slow.holds_back = True
+    assert slow.has_partitions.wait(60)
+    sending.go_on()
+    reduce(broker.address, "slow", 1, "--max-pause", "500ms")
+    told = wait_until(
+        lambda: (
+            (closing(broker.address, "slow") or {}).get("reopened_ms")
+            and closing(broker.address, "slow")
+        ),
+        "the partitions are open again",
+    )
+    assert told["reopened_reason"] == "group slow-group has 1 messages to read"
+    assert topics(broker.address)["slow"] == 2
+    assert list(told["writers"]) == ["rdkafka"]
+    sending.go_on()
+    assert sending.failed == [], "they were tried again"
+    slow.holds_back = False
+    wait_reduced(broker.address, "slow", 1)
+    sending.finish()
+    check_failures(sending)
+
+
+def test_closing_can_be_cancelled(broker: BrokerProcess) -> None:
+    create(broker.address, "kept", 3)
+    penstock(broker.address, "topic", "alter", "kept", "--partitions", "1")
+    told = closing(broker.address, "kept")
+    assert (told["open_partitions"], told["when"], told["closed_ms"]) == (1, "retention", None)
+    assert told["due_ms"] > time.time() * 1000
+    penstock(broker.address, "topic", "alter", "kept", "--partitions", "3")
+    assert closing(broker.address, "kept") is None
+    assert topics(broker.address)["kept"] == 3
+
+
+def test_partitions_go_when_their_records_have_expired(
+    broker: BrokerProcess, traffic: MakeTraffic
+) -> None:
+    create(broker.address, "short", 3, "--set", "retention.ms=1500")
+    sending = traffic(broker, "short")
+    sending.go_on()
+    sending.finish()
+    penstock(broker.address, "topic", "alter", "short", "--partitions", "1")
+    wait_reduced(broker.address, "short", 1)
+    wait_until(
+        lambda: "short.sealed-1" not in topics(broker.address),
+        "nothing is left in the sealed topic",
+    )
+
+
+def test_partitions_that_are_added_later_begin_with_nothing(
+    broker: BrokerProcess, traffic: MakeTraffic
+) -> None:
+    create(broker.address, "regrown", 4)
+    sending = traffic(broker, "regrown")
+    sending.go_on()
+    sending.finish()
+    reduce(broker.address, "regrown", 2)
+    wait_reduced(broker.address, "regrown", 2)
+    penstock(broker.address, "topic", "alter", "regrown", "--partitions", "4")
+    rows = penstock(broker.address, "topic", "describe", "regrown")["partitions"]
+    assert [row["end"] for row in rows[2:]] == [0, 0]
+    again = traffic(broker, "regrown")
+    again.go_on()
+    acked = again.finish()
+    assert {ack.partition for ack in acked} == {0, 1, 2, 3}
+    assert min(ack.offset for ack in acked if ack.partition == 3) == 0
+
+
+def test_what_was_told_to_go_is_gone_after_a_crash(tmp_path: Path, traffic: MakeTraffic) -> None:
+    """A broker that is killed finds the sealed logs, whatever their folders are called."""
+    broker = BrokerProcess(tmp_path / "data", *QUICK_BROKER, *QUICK).start()
+    create(broker.address, "orders", 4)
+    sending = traffic(broker, "orders")
+    sending.go_on(200)
+    acked = sending.finish()
+    reduce(broker.address, "orders", 2)
+    wait_reduced(broker.address, "orders", 2)
+    broker.kill()
+    (tmp_path / "data" / "orders.sealed-1-0").rename(tmp_path / "data" / "orders-2")
+    broker.start()
+    left = read_all(broker.address, "orders", range(2))
+    sealed = read_all(broker.address, "orders.sealed-1", range(2))
+    assert len(left) + len(sealed) == len(acked)
+    assert (tmp_path / "data" / "orders.sealed-1-0").exists()
+    assert broker.stop() == 0
+    assert "Traceback" not in broker.log
+
+
+def test_a_topic_is_deleted_while_its_partitions_are_closing(broker: BrokerProcess) -> None:
+    create(broker.address, "dropped", 3)
+    reduce(broker.address, "dropped", 1)
+    penstock(broker.address, "topic", "delete", "dropped", "--yes")
+    create(broker.address, "dropped", 3)
+    assert closing(broker.address, "dropped") is None
+    assert topics(broker.address)["dropped"] == 3
+    assert "dropped.sealed-1" not in topics(broker.address)

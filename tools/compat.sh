@@ -8,6 +8,7 @@ run() {
 }
 if command -v java >/dev/null && command -v mvn >/dev/null; then
   run test_java.py
+  run test_java_fewer_partitions.py
 else
   echo "left out: the Java client, which needs java and mvn (apt-get install default-jdk maven)"
 fi

@@ -209,9 +209,15 @@ def test_a_member_that_has_not_heard_of_the_new_id_can_commit(room: Room) -> Non
     for topic_id in (before, shown_id):
         answer = room.tell(commit(topic="", topic_id=topic_id), 10)
         assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
-    gone = commit(topic="", topic_id=before, partitions=(1,))
-    answer = room.tell(gone, 10)
-    assert answer.topics[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_commit_in_a_partition_that_is_gone_is_taken_and_forgotten(room: Room) -> None:
+    """Or Java's consumers would wait with their rebalance until it is taken."""
+    reduced_room(room)
+    answer = room.tell(commit(partitions=(0, 1, 2)))
+    codes = [part.error_code for part in answer.topics[0].partitions]
+    assert codes == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert committed(room, 0, 1) == [5, -1]
 
 
 def test_groups_that_read_a_topic_are_told_by_who_covers_them(room: Room) -> None:

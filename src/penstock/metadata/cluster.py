@@ -84,6 +84,10 @@ class Topic:
         """Of a partition that may have gone: its record is left, for one that comes after it."""
         return self._table.get(index)
 
+    def has_lost(self, index: int) -> bool:
+        """Whether there was such a partition, and is no more."""
+        return index >= self.record.partitions and self.last_record(index) is not None
+
     def log_id(self, index: int) -> bytes:
         """What the log of a partition is known by, on disk and in committed offsets."""
         record = self._table.get(index)

@@ -5,6 +5,10 @@ members, 9 epochs of KIP-848 in place of the generation, 10 topic ids. A partiti
 is refused by itself, everything else for the request as a whole. Of a partition that is named more
 than once the last mention counts. Thousands are committed in several turns, with everything else in
 between.
+
+In partitions that a topic has lost, commits are taken and forgotten: a Java consumer of the classic
+protocol would not rejoin its group before they are taken, or minutes have passed. Topics are known
+by ids of before, too, so that a member can commit what it has read before it hears of the new one.
 """
 
 from __future__ import annotations
@@ -185,7 +189,7 @@ def _commit(
     for part in asked.partitions:
         code = unknown if topic is None else _check(turn, topic, part)
         codes.append(code)
-        if topic is not None and not code:
+        if topic is not None and not code and not topic.has_lost(part.partition_index):
             committed = Committed(
                 part.committed_offset,
                 part.committed_leader_epoch,
@@ -199,7 +203,8 @@ def _commit(
 
 
 def _check(turn: Turn, topic: Topic, part: OffsetCommitRequestPartition) -> ErrorCode:
-    if topic.partition(part.partition_index) is None:
+    index = part.partition_index
+    if topic.partition(index) is None and not topic.has_lost(index):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     limit = min(turn.config.offset_metadata_max_bytes, METADATA_BYTES_MAX)
     metadata = part.committed_metadata

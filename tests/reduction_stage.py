@@ -19,6 +19,9 @@ from tests.cluster_traffic import WAIT_S, Ack, Traffic
 from tests.group_stage import CLASSIC, wait_until
 
 PROTOCOLS = ("classic", "consumer")
+VANISHED = ("_UNKNOWN_PARTITION", "_DESTROY")
+"""What librdkafka says of messages for a partition that its topic has no more: the latter of those
+that it was about to send again."""
 Seen = tuple[float, int, int]
 """When a message was read, its key and its number."""
 
@@ -157,7 +160,7 @@ def create(address: str, name: str, partitions: int = 6, *options: str) -> None:
 
 
 def reduce(address: str, name: str, partitions: int, *options: str) -> None:
-    words = ("--partitions", str(partitions), "--when", "drained", *options)
+    words = ("--partitions", str(partitions), "--when", "drained", "--max-pause", "2s", *options)
     penstock(address, "topic", "alter", name, *words)
 
 
@@ -171,5 +174,6 @@ def closing(address: str, name: str) -> Any:
 
 def check_failures(sending: Traffic) -> None:
     """What a producer still held for a vanished partition fails, and visibly so."""
-    assert {each.split()[0] for each in sending.failed} <= {"_UNKNOWN_PARTITION"}
+    others = [each for each in sending.failed if not each.startswith(VANISHED)]
+    assert not others, f"{len(others)} of {len(sending.failed)} failed with {others[:5]}"
     assert len(sending.acked) + len(sending.failed) == sending.sent

@@ -101,7 +101,12 @@ def client_of(brokers: dict[int, ScriptedBroker], timeout_s: float = 30.0) -> Wi
     return WireClient(bootstrap, timeout_s=timeout_s, dial=dial, sleep=lambda _: None)
 
 
-def cluster(leaders: dict[int, int], brokers: tuple[int, ...] = (1,), code: int = 0) -> Answer:
+def cluster(
+    leaders: dict[int, int],
+    brokers: tuple[int, ...] = (1,),
+    code: int = 0,
+    open_partitions: int = -1,
+) -> Answer:
     """Metadata of one topic `t` whose partitions are led so."""
 
     def answer(request: Any) -> MetadataResponse:
@@ -124,6 +129,7 @@ def cluster(leaders: dict[int, int], brokers: tuple[int, ...] = (1,), code: int 
                         )
                         for index, leader in leaders.items()
                     ],
+                    open_partitions=open_partitions,
                 )
             ],
         )

@@ -226,3 +226,33 @@ def test_a_partition_that_is_not_there_is_refused(producer_of: MakeProducer) -> 
 def test_idempotence_needs_all_acknowledgements(producer_of: MakeProducer) -> None:
     with pytest.raises(ClientError, match="waits for all replicas"):
         producer_of(acks=LEADER)
+
+
+def test_closing_partitions_are_not_written_to_but_where_they_are_asked_for(
+    broker: ScriptedBroker, producer_of: MakeProducer
+) -> None:
+    broker.answers(ApiKey.METADATA, cluster(dict.fromkeys(range(4), 1), open_partitions=2))
+    producer = producer_of(batch_records=1)
+    for number in range(20):
+        producer.send(b"x", key=b"%d" % number)
+        producer.send(b"x")
+    assert {index for index, _, _ in batches(broker)} == {0, 1}
+    producer.send(b"x", partition=3)
+    assert batches(broker)[-1][0] == 3
+
+
+def test_all_is_delivered_before_keys_go_to_other_partitions(
+    broker: ScriptedBroker, producer_of: MakeProducer
+) -> None:
+    four = dict.fromkeys(range(4), 1)
+    broker.answers(ApiKey.METADATA, cluster(four), cluster(four, open_partitions=1))
+    producer = producer_of()
+    keys = [b"%d" % number for number in range(8)]
+    for key in keys:
+        producer.send(b"before", key=key)
+    producer._client.forget()
+    producer.send(b"after", key=keys[0])
+    assert sum(len(values) for _, _, values in batches(broker)) == len(keys)
+    assert {value for _, _, values in batches(broker) for value in values} == {b"before"}
+    producer.flush()
+    assert (batches(broker)[-1][0], batches(broker)[-1][2]) == (0, [b"after"])

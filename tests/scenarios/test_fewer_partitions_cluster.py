@@ -71,7 +71,7 @@ def test_a_controller_that_is_killed_is_followed_by_one_that_goes_on(
     reading.wait_ready()
     assert slow.has_partitions.wait(60)
     sending.go_on(100)
-    reduce(cluster.address, topic, 2)
+    reduce(cluster.address, topic, 2, "--max-pause", "6s")
     wait_until(lambda: STEPS[step](cluster, topic), step)
     victim = controller(cluster)
     victim.kill()

@@ -34,7 +34,7 @@ def closing_lines(state: State, total: int) -> list[str]:
 def _moment(state: State) -> str:
     if state.due_ms is None:
         return "once every group has read them"
-    return f"at {time_text(state.due_ms)}, when their records have expired"
+    return f"at {time_text(state.due_ms)}, when what is there now has expired"
 
 
 def closing_document(state: State) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 from penstock.api.broker import Broker
 from penstock.errors import Malformed, Refused
@@ -32,12 +32,21 @@ T = TypeVar("T")
 ROUND_MS = 1000
 CLOSED_ROUND_MS = 100
 """While something is closed, and clients wait."""
+SPAN_MS_MIN = 4 * ROUND_MS
+"""For which what was seen of partitions counts."""
 PAUSES_BETWEEN = 6
 """After partitions were closed in vain they are open for so many times as long."""
 GROUPS_TOLD = 5
 
 NotKnown = (OSError, TimeoutError, Malformed, Refused, Unavailable)
 """Why a round comes to nothing: the next one tries again."""
+
+
+class Marks(NamedTuple):
+    """Where partitions ended, and when that was seen."""
+
+    seen_ms: float
+    ends: Mapping[int, int]
 
 
 class Reducing:
@@ -51,8 +60,8 @@ class Reducing:
         self._is_controller = is_controller
         self._asking = Asking(network, door)
         self._surveyor = Surveyor(keeper.image, self._asking)
-        self._marks: dict[bytes, dict[int, int]] = {}
-        """Where closing partitions ended a round ago."""
+        self._marks: dict[bytes, Marks] = {}
+        """Where closing partitions ended a while ago, by topic."""
         self._looked_ms = 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -101,23 +110,40 @@ class Reducing:
 
     async def _begin(self, topic: Topic, closing: Closing) -> None:
         """Close the partitions, if it looks as if they could go at once."""
-        config, now_ms = self._image.config(topic), self._clock.now_ms()
-        is_drained = config.partitions_close_when == "drained"
-        tried_ms = closing.reopened_ms
-        if tried_ms and now_ms < tried_ms + PAUSES_BETWEEN * config.partitions_close_max_pause_ms:
-            return
-        if not is_drained and now_ms < closing.since_ms + config.retention_ms:
+        if not self._is_due(topic, closing):
             return
         try:
             survey = await self._survey(topic)
         except NotKnown as problem:
             log.info("%s: its partitions go later: %s", topic.name, problem)
             return
+        if self._is_near_the_end(topic, survey):
+            await self._close(topic)
+
+    def _is_due(self, topic: Topic, closing: Closing) -> bool:
+        config, now_ms = self._image.config(topic), self._clock.now_ms()
+        tried_ms = closing.reopened_ms
+        if tried_ms and now_ms < tried_ms + PAUSES_BETWEEN * config.partitions_close_max_pause_ms:
+            return False
+        if config.partitions_close_when == "drained":
+            return True
+        return 0 <= config.retention_ms <= now_ms - closing.since_ms
+
+    def _is_near_the_end(self, topic: Topic, survey: Survey) -> bool:
+        """Whether groups can be expected at the end within the pause: they are there now, or have
+        read all that there was half a pause ago. Others may go on writing, and groups commit only
+        now and then."""
+        config, now_ms = self._image.config(topic), self._clock.monotonic_ms()
+        with_idle = config.partitions_close_when == "drained"
+        if not survey.behind(survey.marks(), with_idle=with_idle):
+            return True
         before = self._marks.get(topic.id)
-        self._marks[topic.id] = survey.marks()
-        if before is None or survey.behind(before, with_idle=is_drained):
-            return
-        await self._close(topic)
+        span_ms = max(config.partitions_close_max_pause_ms, SPAN_MS_MIN)
+        if before is None or now_ms - before.seen_ms > span_ms:
+            self._marks[topic.id] = Marks(now_ms, survey.marks())
+            return False
+        is_old = now_ms - before.seen_ms >= span_ms / 2
+        return is_old and not survey.behind(before.ends, with_idle=with_idle)
 
     async def _close(self, topic: Topic) -> None:
         topic_id, nonce, now_ms = topic.id, self._broker.chance.uuid(), self._clock.now_ms()

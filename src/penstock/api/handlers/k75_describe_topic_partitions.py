@@ -48,7 +48,7 @@ def describe_topic_partitions(
         room -= len(answer.partitions)
         after = first + len(answer.partitions)
         topic = image.topic(name)
-        if topic is not None and after < len(topic.partitions):
+        if topic is not None and after < topic.record.partitions:
             response.next_cursor = Cursor(name, after)
             break
     return response
@@ -80,7 +80,7 @@ def _describe(
         is_internal=name in INTERNAL,
         partitions=[
             _partition(image, index, topic)
-            for index in range(first, min(first + room, len(topic.partitions)))
+            for index in range(first, min(first + room, topic.record.partitions))
         ],
     )
     if topic.record.closing is not None:
@@ -115,7 +115,7 @@ def _missing(image: Image, name: str) -> ErrorCode:
 
 
 def _partition(image: Image, index: int, topic: Topic) -> DescribeTopicPartitionsResponsePartition:
-    record = topic.partitions[index]
+    record = topic.partition(index)
     if record is None:
         return DescribeTopicPartitionsResponsePartition(
             ErrorCode.LEADER_NOT_AVAILABLE, index, leader_id=-1

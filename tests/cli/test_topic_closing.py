@@ -1,0 +1,83 @@
+"""A topic that is to have fewer partitions, through a real broker and for eyes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.cli.conftest import Penstock
+
+from penstock.cli.topic_closing import closing_lines
+from penstock.client.closing import State
+
+Lines = Callable[..., list[str]]
+
+
+def closing(lines: Lines, topic: str) -> Any:
+    return json.loads("".join(lines("topic", "describe", topic, "--json")))["closing"]
+
+
+def test_fewer_partitions_are_begun_with_and_cancelled_with_as_many_as_there_are(
+    lines: Lines, topic: str
+) -> None:
+    lines("topic", "create", topic, "--partitions", "4")
+    (said,) = lines("topic", "alter", topic, "--partitions", "3", "--max-pause", "2s")
+    assert said.startswith(f"altered topic {topic}: 3 partitions of 4 will stay")
+    told = closing(lines, topic)
+    assert (told["open_partitions"], told["when"], told["groups"]) == (3, "retention", {})
+    assert told["due_ms"] - told["since_ms"] == 1_209_600_000
+    assert "partition 3 goes at 2" in " ".join(lines("topic", "describe", topic))
+    (said,) = lines("topic", "alter", topic, "--partitions", "4")
+    assert said == f"altered topic {topic}: all of 4 partitions stay"
+    assert closing(lines, topic) is None
+
+
+def test_our_own_producer_writes_to_open_partitions_only(lines: Lines, topic: str) -> None:
+    lines("topic", "create", topic, "--partitions", "4")
+    lines("topic", "alter", topic, "--partitions", "1")
+    text = "".join(f"key {number}:x\n" for number in range(20))
+    lines("produce", topic, "--key-separator", ":", stdin=text)
+    rows = json.loads("".join(lines("topic", "describe", topic, "--json")))["partitions"]
+    assert [row["end"] for row in rows] == [20, 0, 0, 0]
+
+
+def test_what_goes_with_fewer_partitions_only_is_refused_elsewhere(
+    penstock: Penstock, lines: Lines, topic: str
+) -> None:
+    lines("topic", "create", topic, "--partitions", "2")
+    for rest in (["--set", "flush.ms=5"], ["--partitions", "4"]):
+        refused = penstock("topic", "alter", topic, "--when", "drained", *rest)
+        assert refused.exit_code == 2
+        assert "--when and --max-pause" in refused.output
+
+
+def test_what_cannot_expire_is_refused_with_what_to_do(
+    penstock: Penstock, lines: Lines, topic: str
+) -> None:
+    lines("topic", "create", topic, "--partitions", "2", "--set", "cleanup.policy=compact")
+    refused = penstock("topic", "alter", topic, "--partitions", "1")
+    assert refused.exit_code == 1
+    assert "--when drained" in refused.output
+
+
+def test_eyes_are_told_what_is_waited_for() -> None:
+    state = State(2, 0, None, 5000, "group g has 3 messages to read", "drained", None)
+    state.groups = {"g": 3}
+    state.writers = {"app": 0}
+    told = closing_lines(state, 6)
+    assert told[:4] == [
+        "closing: 2 of 6 partitions stay, since 1970-01-01T00:00:00.000Z",
+        "  partitions 2 to 5 go once every group has read them",
+        "  it was tried, and given up at 1970-01-01T00:00:05.000Z: group g has 3 messages to read",
+        "  group g has 3 messages of them to read",
+    ]
+    assert told[4].startswith("  client app wrote to them ")
+
+
+def test_eyes_are_told_that_writes_are_refused() -> None:
+    told = closing_lines(State(1, 0, 1000, None, "", "retention", 500), 2)
+    assert told[1] == (
+        "  partition 1 goes at 1970-01-01T00:00:00.500Z, when what is there now has expired"
+    )
+    assert told[2] == "  writes to them have been refused since 1970-01-01T00:00:01.000Z"

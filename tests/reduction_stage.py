@@ -18,6 +18,7 @@ from penstock.client.errors import ClientError
 from tests.cluster_traffic import WAIT_S, Ack, Traffic
 from tests.group_stage import CLASSIC, wait_until
 
+CLOSE_S = 10
 PROTOCOLS = ("classic", "consumer")
 VANISHED = ("_UNKNOWN_PARTITION", "_DESTROY")
 """What librdkafka says of messages for a partition that its topic has no more: the latter of those
@@ -34,6 +35,7 @@ class Reader(threading.Thread):
         self.seen: list[Seen] = []
         self.holds_back = False
         self.has_partitions = threading.Event()
+        self.owned: set[int] = set()
         self._places: dict[tuple[str, int], int] = {}
         self._enough = threading.Event()
         self._consumer = confluent_kafka.Consumer(
@@ -52,6 +54,7 @@ class Reader(threading.Thread):
         self.start()
 
     def _assigned(self, consumer: Any, places: Sequence[Any]) -> None:
+        self.owned.update(each.partition for each in places)
         if places:
             self.has_partitions.set()
 
@@ -59,6 +62,7 @@ class Reader(threading.Thread):
         self._commit()
         for each in places:
             self._places.pop((each.topic, each.partition), None)
+            self.owned.discard(each.partition)
 
     def run(self) -> None:
         while not self._enough.is_set():
@@ -87,7 +91,7 @@ class Reader(threading.Thread):
 
     def finish(self) -> None:
         self._enough.set()
-        self.join(WAIT_S)
+        self.join(CLOSE_S)
 
 
 class Groups:
@@ -106,6 +110,16 @@ class Groups:
     def wait_ready(self) -> None:
         for each in self.members:
             assert each.has_partitions.wait(WAIT_S)
+
+    def wait_shared(self, partitions: int) -> None:
+        """Each group shares these and no others. Before that, librdkafka should not be closed: it
+        may hang while it lets go of partitions that are gone."""
+        wanted = list(range(partitions))
+        for protocol, readers in self.readers.items():
+            wait_until(
+                lambda readers=readers: sorted(n for each in readers for n in each.owned) == wanted,  # type: ignore[misc]
+                f"{protocol} group shares {wanted}",
+            )
 
     def check(self, acked: Sequence[Ack]) -> None:
         """Each group has read each acked message once, those of a key in the order of sending."""

@@ -8,6 +8,7 @@ import pytest
 from tests.log.making import OTHER_ID, TOPIC_ID, a_folder, all_values, copied, put, settle
 
 from penstock.config import TopicConfig
+from penstock.errors import Unusable
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.world.real_disk import RealDisk
@@ -143,3 +144,22 @@ def test_a_log_is_deleted_by_any_of_its_topics_ids(disk: RealDisk, path: Path) -
     assert NEW in folder.logs
     folder.delete_log(*NEW, OTHER_ID, TOPIC_ID)
     assert NEW not in folder.logs
+
+
+def test_a_log_that_cannot_be_moved_is_not_taken_for_one_of_a_deleted_topic(
+    disk: RealDisk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = written(disk, path)
+
+    def fail(old: str, new: str) -> None:
+        raise OSError(5, "the disk is broken")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(disk, "rename", fail)
+        with pytest.raises(OSError, match="broken"):
+            folder.take_over(OLD, NEW, TOPIC_ID)
+    with pytest.raises(Unusable, match="could not be moved"):
+        folder.log_for(*OLD, OTHER_ID, CONFIG)
+    folder.take_over(OLD, NEW, TOPIC_ID)
+    assert values(opened(folder, NEW)) == [b"one", b"two"]
+    assert opened(folder, OLD, OTHER_ID).end_offset == 0

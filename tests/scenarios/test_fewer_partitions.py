@@ -45,6 +45,7 @@ def test_clients_go_on_while_a_topic_loses_partitions(
     reduce(broker.address, "busy", 2)
     wait_reduced(broker.address, "busy", 2)
     sending.go_on(300)
+    reading.wait_shared(2)
     acked = sending.finish()
     check_failures(sending)
     reading.check(acked)
@@ -78,6 +79,7 @@ def test_partitions_open_again_if_a_group_does_not_read_them_in_time(
     assert sending.failed == [], "they were tried again"
     slow.holds_back = False
     wait_reduced(broker.address, "slow", 1)
+    wait_until(lambda: slow.owned == {0}, "the group has what is left")
     sending.finish()
     check_failures(sending)
 

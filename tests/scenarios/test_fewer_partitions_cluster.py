@@ -79,6 +79,8 @@ def test_a_controller_that_is_killed_is_followed_by_one_that_goes_on(
     wait_reduced(cluster.address, topic, 2)
     sending.go_on(100)
     victim.start()
+    reading.wait_shared(2)
+    wait_until(lambda: slow.owned == {0, 1}, "the slow group has what is left")
     acked = sending.finish()
     check_failures(sending)
     reading.check(acked)

@@ -47,7 +47,7 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
     partition without a leader it says what can be done.
     """
     from penstock.client.admin import DEFAULT, topic_configs  # noqa: PLC0415
-    from penstock.client.closing import closing_state, sealed_from  # noqa: PLC0415
+    from penstock.client.closing import closing_state  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         known = client.topic(topic)
@@ -58,8 +58,7 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
             for name, each in topic_configs(client, topic).items()
             if each.source != DEFAULT
         }
-        closing = closing_state(client, known, marks)
-        origin = sealed_from(client, known)
+        closing, origin = closing_state(client, known, marks)
     if as_json:
         closing_part = closing_document(closing) if closing else None
         emit_json({**_document(known, rows, configs, closing_part), "sealed_from": origin or None})

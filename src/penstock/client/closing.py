@@ -57,10 +57,24 @@ def begin_closing(
     client.forget()
 
 
-def closing_state(client: WireClient, topic: Topic, ends: dict[int, int]) -> State | None:
-    """None for a topic that keeps its partitions. `ends`: the high watermarks."""
+def closing_state(
+    client: WireClient, topic: Topic, ends: dict[int, int]
+) -> tuple[State | None, str]:
+    """None for a topic that keeps its partitions; and the topic that those of a sealed one were in,
+    empty for any other. `ends`: the high watermarks."""
     told = _told(client, topic)
-    if told is None or told.open_partitions < 0:
+    if told is None:
+        return None, ""
+    return _state(client, topic, told, ends), told.sealed_from
+
+
+def _state(
+    client: WireClient,
+    topic: Topic,
+    told: DescribeTopicPartitionsResponseTopic,
+    ends: dict[int, int],
+) -> State | None:
+    if told.open_partitions < 0:
         return None
     configs = topic_configs(client, topic.name)
     when, retention_ms = configs[WHEN].value or "", int(configs["retention.ms"].value or -1)
@@ -79,12 +93,6 @@ def closing_state(client: WireClient, topic: Topic, ends: dict[int, int]) -> Sta
     gone = range(told.open_partitions, len(topic.partitions))
     state.groups = _groups_behind(client, topic.name, {each: ends.get(each, 0) for each in gone})
     return state
-
-
-def sealed_from(client: WireClient, topic: Topic) -> str:
-    """The topic that a sealed one's partitions were in; empty for any other."""
-    told = _told(client, topic)
-    return told.sealed_from if told else ""
 
 
 def _told(client: WireClient, topic: Topic) -> DescribeTopicPartitionsResponseTopic | None:

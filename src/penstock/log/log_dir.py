@@ -69,6 +69,8 @@ class LogDir:
         self.unrecoverable: dict[Partition, str] = {}
         """Logs that `recover_all` had to leave out, and why; not served before the next start."""
         self._unreadable: set[str] = set()
+        self._stuck: set[Partition] = set()
+        """Places of logs that belong elsewhere, and could not be moved there."""
 
     # Identity
 
@@ -125,6 +127,8 @@ class LogDir:
         """
         key = topic, index
         log = self.logs.get(key)
+        if key in self._stuck:
+            raise Unusable(f"{topic}-{index} holds another log, which could not be moved away")
         if log is not None and log.topic_id == topic_id:
             if key in self.unrecoverable:
                 raise Unusable(self.unrecoverable[key])
@@ -277,9 +281,11 @@ class LogDir:
             return
         if log is not None and log.topic_id != log_id:
             return
+        self._stuck.add(old)
         if log is not None and log.is_open:
             log.write_out()
         self._rename_folder(name, layout.folder_name(*new))
+        self._stuck.discard(old)
         if log is not None:
             del self.logs[old]
             self.logs[new] = succeeded(log, f"{self.path}/{layout.folder_name(*new)}")

@@ -62,6 +62,9 @@ class Reducing:
         self._surveyor = Surveyor(keeper.image, self._asking)
         self._marks: dict[bytes, Marks] = {}
         """Where closing partitions ended a while ago, by topic."""
+        self._turns: dict[bytes, int] = {}
+        """When each topic was last looked at, in counted looks."""
+        self._round = 0
         self._looked_ms = 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -98,15 +101,29 @@ class Reducing:
             return
         for topic in self._closing():
             closing = topic.record.closing
-            if closing is not None:
-                step = self._finish if closing.closed_ms else self._begin
-                await step(topic, closing)
+            if closing is not None and closing.closed_ms:
+                await self._finish(topic, closing)
+        await self._begin_some()
         due_ms = self._looked_ms + self._broker.config.retention_check_interval_ms
         if self._clock.monotonic_ms() >= due_ms:
             self._looked_ms = self._clock.monotonic_ms()
             await self._drop_empty()
 
     # -- open
+
+    async def _begin_some(self) -> None:
+        """In turn, those first that were not looked at for longest; but while something is closed,
+        clients wait, and that comes first."""
+        topics = sorted(self._closing(), key=lambda topic: self._turns.get(topic.id, 0))
+        self._turns = {topic.id: self._turns.get(topic.id, 0) for topic in topics}
+        for topic in topics:
+            closing = topic.record.closing
+            if self._is_anything_closed():
+                return
+            if closing is not None:
+                self._round += 1
+                self._turns[topic.id] = self._round
+                await self._begin(topic, closing)
 
     async def _begin(self, topic: Topic, closing: Closing) -> None:
         """Close the partitions, if it looks as if they could go at once."""

@@ -65,11 +65,26 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_part() -> None:
     assert told.member_epoch == 1
     assert state_name(stage.group) == "Reconciling"
     assert stage.beat("m2", 2).assignment is None
-    assert stage.beat("m1", 1).assignment is None  # it does not say what it has: it may have all
+    assert given(stage.beat("m1", 1)) == kept  # it does not say what it has: it may have all
     owned = [TopicPartitions(topic, sorted(kept[topic]))]
     assert stage.beat("m1", 1, topic_partitions=owned).member_epoch == 2
     assert given(stage.beat("m2", 2)) == {topic: frozenset(range(4)) - kept[topic]}
     assert state_name(stage.group) == "Stable"
+
+
+def test_a_member_that_has_not_had_its_answer_is_told_again() -> None:
+    """librdkafka gives up waiting for a heartbeat, and says nothing of it in the next one."""
+    stage = Stage()
+    topic = stage.create("orders", 2)
+    stage.join("m1", "orders")
+    stage.join("m2", "orders")
+    kept = given(stage.beat("m1", 1))
+    assert given(stage.beat("m1", 1)) == kept
+    owned = [TopicPartitions(topic, sorted(kept[topic]))]
+    assert stage.beat("m1", 1, topic_partitions=owned).member_epoch == 2
+    again = stage.beat("m1", 1, topic_partitions=owned)
+    assert (again.member_epoch, given(again)) == (2, kept)
+    assert stage.beat("m1", 2).assignment is None
 
 
 def test_adding_a_member_to_a_hundred_stops_only_those_who_give_something_up() -> None:

@@ -58,6 +58,14 @@ def test_a_member_takes_up_what_it_was_told_before_that_is_taken_away_again(trus
         assert taken_up == Holding(5, 4, REVOKING, parts(0), parts(1))
 
 
+@pytest.mark.parametrize("trust", [Trust.ANSWER, Trust.REPEAT])
+def test_what_was_deleted_before_a_member_took_it_up_is_not_waited_for(trust: Trust) -> None:
+    holding = Holding(5, 4, STABLE, parts(0, 1))
+    word = Word(parts(0), trust)
+    found = reconcile(holding, parts(0, 2), 6, word, free, lambda place: place != (TOPIC, 1))
+    assert found == Holding(6, 5, STABLE, parts(0, 2))
+
+
 def test_a_member_that_has_just_begun_or_joined_again_takes_nothing_up_and_goes_on_at_once() -> (
     None
 ):

@@ -114,6 +114,11 @@ class Draft:
         others = map(self.member, self.body.holders(place) - {member_id})
         return not any(other is not None and other.holding.has(place) for other in others)
 
+    def is_there(self, place: Place) -> bool:
+        topic_id, index = place
+        topic = self.turn.image.topic_by_id(topic_id)
+        return topic is not None and index < topic.record.partitions
+
     # -- what changes
 
     def put(self, member: ConsumerMember) -> None:

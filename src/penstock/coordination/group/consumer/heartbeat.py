@@ -100,13 +100,20 @@ def _go_on(
     turn, name = draft.turn, draft.name
     touch(turn, name, draft.body, member)
     watch_progress(draft, before.holding, member)
-    is_told = (
-        request.member_epoch == JOIN
-        or is_full(request)
-        or member.holding.assigned != before.holding.assigned
-        or (member.epoch != before.epoch and has_new_ids(turn.image, member.holding.assigned))
-    )
+    is_told = is_full(request) or _may_not_know(turn, before, member, request.member_epoch)
     return _answer(turn, name, draft.size, member, is_told=is_told)
+
+
+def _may_not_know(turn: Turn, before: ConsumerMember, member: ConsumerMember, epoch: int) -> bool:
+    """What it is to have. An answer may have got lost: who comes with another epoch than it has, or
+    has yet to give something up, is told again."""
+    assigned = member.holding.assigned
+    return (
+        epoch != member.epoch
+        or member.holding.state is MemberState.REVOKING
+        or assigned != before.holding.assigned
+        or (member.epoch != before.epoch and has_new_ids(turn.image, assigned))
+    )
 
 
 def _word(image: Image, request: ConsumerGroupHeartbeatRequest) -> Word:
@@ -136,6 +143,7 @@ def advance(draft: Draft, before: ConsumerMember, profile: Profile, word: Word) 
         draft.target_epoch,
         word,
         lambda place: draft.is_free_for(member.id, place),
+        draft.is_there,
         is_renewed=is_renewed,
     )
     return draft.hold(member, holding)

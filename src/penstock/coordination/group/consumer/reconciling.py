@@ -16,10 +16,11 @@ from enum import Enum
 from typing import NamedTuple
 
 from penstock.coordination.group.assignors import Assignment
-from penstock.coordination.group.consumer.member import Holding, Place
+from penstock.coordination.group.consumer.member import Holding, Place, places
 from penstock.coordination.group.consumer.phases import MemberState
 
 IsFree = Callable[[Place], bool]
+IsThere = Callable[[Place], bool]
 
 
 class Trust(Enum):
@@ -50,21 +51,22 @@ def reconcile(
     target_epoch: int,
     word: Word,
     is_free: IsFree,
+    is_there: IsThere = lambda _: True,
     *,
     is_renewed: bool = False,
 ) -> Holding:
-    """`is_renewed`: it wants other topics."""
+    """`is_renewed`: it wants other topics. `is_there`: the partition has not been deleted."""
     match holding.state:
         case MemberState.STABLE:
             if holding.epoch == target_epoch and not is_renewed:
                 return holding
-            return _next(holding, target, target_epoch, word, is_free)
+            return _next(holding, target, target_epoch, word, is_free, is_there)
         case MemberState.REVOKING:
             if not _has_revoked(holding, word):
                 return holding
-            return _next(holding, target, target_epoch, word, is_free, has_revoked=True)
+            return _next(holding, target, target_epoch, word, is_free, is_there, has_revoked=True)
         case MemberState.WAITING:
-            return _next(holding, target, target_epoch, word, is_free)
+            return _next(holding, target, target_epoch, word, is_free, is_there)
 
 
 def _has_revoked(holding: Holding, word: Word) -> bool:
@@ -80,6 +82,7 @@ def _next(
     target_epoch: int,
     word: Word,
     is_free: IsFree,
+    is_there: IsThere,
     *,
     has_revoked: bool = False,
 ) -> Holding:
@@ -89,7 +92,7 @@ def _next(
     if given_up and still_has(word.owned, given_up):
         epoch = min(holding.epoch + 1, target_epoch) if has_revoked else holding.epoch
         return holding.at(epoch).move(MemberState.REVOKING, kept, given_up)
-    if given_up and word.trust is not Trust.SURE:
+    if word.trust is not Trust.SURE and any(map(is_there, places(given_up))):
         return _not_taken_up(holding)
     wanted = without(target, kept)
     free = {

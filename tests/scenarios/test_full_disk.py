@@ -147,7 +147,7 @@ class Sender:
                 "linger.ms": 5,
                 "batch.size": 2 * VALUE_BYTES,  # or there is still room when one does not fit
                 "log_level": 0,
-                "message.timeout.ms": 4000,
+                "message.timeout.ms": 8000,
                 "reconnect.backoff.max.ms": 200,
                 "retry.backoff.ms": 50,
                 "queue.buffering.max.messages": 200,

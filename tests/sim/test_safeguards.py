@@ -9,7 +9,7 @@ import pytest
 from penstock.coordination.group import protocols
 from penstock.log import loading, unwritten
 from penstock.log.log_state import LogState
-from penstock.node.node import Node
+from penstock.node.rejoining import Change, Rejoining
 from penstock.replication.leader import Leader
 from penstock.sim.file import SimFile
 from penstock.sim.run import play
@@ -57,7 +57,7 @@ def test_commits_of_members_that_are_out_are_noticed(monkeypatch: pytest.MonkeyP
 def test_commits_with_fewer_in_sync_than_there_must_be_are_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Leader, "_has_too_few", False)
+    monkeypatch.setattr(Leader, "has_too_few_in_sync", False)
     monkeypatch.setattr(Leader, "check_enough_in_sync", lambda self: None)
     assert next(failing("last-standing"), None) is not None
 
@@ -74,10 +74,10 @@ def test_a_follower_counted_out_before_that_is_known_is_noticed(
 
 
 def test_a_broker_in_sync_with_an_empty_disk_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def as_if_it_had_all(self: Node) -> None:
+    async def as_if_it_had_all(self: Rejoining, change: Change) -> None:
         pass
 
-    monkeypatch.setattr(Node, "_rejoin", as_if_it_had_all)
+    monkeypatch.setattr(Rejoining, "run", as_if_it_had_all)
     assert next(failing("replaced"), None) is not None
 
 

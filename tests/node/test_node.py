@@ -19,7 +19,7 @@ from penstock.metadata.changes import Commit, create_topic, delete_topic
 from penstock.metadata.records import encode, partition_key
 from penstock.metadata.store import NoRoom, Unavailable
 from penstock.metadata.stores.sqlite import SqliteStore
-from penstock.node import node, settings
+from penstock.node import settings
 from penstock.node.node import Node
 from penstock.wire.batch import read_header
 from penstock.world.ports import File, World
@@ -279,11 +279,11 @@ class BusyStore:
 async def test_a_broker_whose_store_is_busy_goes_on_until_it_is_registered_again(
     start: StartNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node, "RETRY_MS", 1)
+    monkeypatch.setattr(membership, "RETRY_MS", 1)
     running = await start(RealDisk())
     busy = BusyStore(running.store)  # type: ignore[arg-type]
     busy.refusals = 3
-    running.store = running.keeper.store = busy
+    running.membership._store = running.keeper.store = busy
     old = running.session
     await busy.end(int(old.id))
     async with asyncio.timeout(60):

@@ -19,7 +19,7 @@ from penstock.metadata.changes import Commit, create_topic, delete_topic
 from penstock.metadata.records import encode, partition_key
 from penstock.metadata.store import NoRoom, Unavailable
 from penstock.metadata.stores.sqlite import SqliteStore
-from penstock.node import settings
+from penstock.node import membership, settings
 from penstock.node.node import Node
 from penstock.wire.batch import read_header
 from penstock.world.ports import File, World

@@ -1,8 +1,9 @@
 """The main job, end to end: three brokers, one killed in the middle, nothing lost, all read.
 
-Then a group of consumers shares a topic, and one of them is killed. Run by `make demo`, and with
-STORE=etcd on etcd. Prints what it does; exits 0 only if every acknowledged message was read back
-once and in order, and the group has consumed everything.
+Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
+partitions, and the cluster's metadata is kept in a file. Run by `make demo`, and with STORE=etcd on
+etcd. Prints what it does; exits 0 only if every acknowledged message was read back once and in
+order, the group has consumed everything, and the topic has fewer partitions in the end.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import confluent_kafka
 from rich.console import Console
 from rich.progress import Progress
 
-from tools import demo_group
+from tools import demo_group, demo_growth
 from tools.demo_cluster import BROKERS, Cluster
 
 MESSAGES = 200_000
@@ -134,36 +136,80 @@ def share(cluster: Cluster, folder: Path) -> bool:
     return all_consumed
 
 
-def main() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        cluster = Cluster(Path(folder), console)
-        with step(f"Start a cluster of {BROKERS} brokers"):
-            cluster.start()
-            create(cluster, TOPIC, PARTITIONS)
-        with step(f"Produce {MESSAGES:,} messages (idempotent, acks=all), and kill two brokers"):
-            acked = produce(cluster)
-        with step("Read everything back"):
-            found = consume(cluster)
-            console.print(f"  {len(acked):,} acknowledged, {len(found):,} read")
-            penstock(cluster, "topic", "describe", TOPIC)
-        with step(f"Let {demo_group.CONSUMERS} consumers share a topic, and kill one of them"):
-            all_consumed = share(cluster, Path(folder))
-        cluster.stop()
-    numbers = [number for _, number in found]
+def shrink(cluster: Cluster) -> bool:
+    left = demo_group.PARTITIONS // 2
+    return demo_growth.reduce(
+        cluster.addresses, demo_group.TOPIC, left, lambda *words: penstock(cluster, *words)
+    )
+
+
+def keep(cluster: Cluster, folder: Path) -> None:
+    file = str(folder / "backup")
+    console.print(f"  $ penstock backup create {file}", style="bold")
+    command = [sys.executable, "-m", "penstock", "backup", "create", file]
+    subprocess.run([*command, "--store", cluster.store], check=True)
+
+
+class Played(NamedTuple):
+    acked: set[int]
+    found: list[tuple[str, int]]
+    all_consumed: bool
+    is_smaller: bool
+
+
+def play(cluster: Cluster, folder: Path) -> Played:
+    with step(f"Start a cluster of {BROKERS} brokers"):
+        cluster.start()
+        create(cluster, TOPIC, PARTITIONS)
+    with step(f"Produce {MESSAGES:,} messages (idempotent, acks=all), and kill two brokers"):
+        acked = produce(cluster)
+    with step("Read everything back"):
+        found = consume(cluster)
+        console.print(f"  {len(acked):,} acknowledged, {len(found):,} read")
+        penstock(cluster, "topic", "describe", TOPIC)
+    with step(f"Let {demo_group.CONSUMERS} consumers share a topic, and kill one of them"):
+        all_consumed = share(cluster, folder)
+    with step("Halve the topic's partitions, now that the group has read them"):
+        is_smaller = shrink(cluster)
+    with step("Keep a copy of the cluster's metadata"):
+        keep(cluster, folder)
+    return Played(acked, found, all_consumed, is_smaller)
+
+
+def is_intact(played: Played) -> bool:
+    """Every acknowledged message is there once, and those of a key are in order."""
+    numbers = [number for _, number in played.found]
     by_key: dict[str, list[int]] = {}
-    for key, number in found:
+    for key, number in played.found:
         by_key.setdefault(key, []).append(number)
-    lost, doubled = acked - set(numbers), len(numbers) - len(set(numbers))
+    lost, doubled = played.acked - set(numbers), len(numbers) - len(set(numbers))
     disordered = [key for key, order in by_key.items() if order != sorted(order)]
-    good = len(acked) == MESSAGES and not lost and not doubled and not disordered
+    good = len(played.acked) == MESSAGES and not lost and not doubled and not disordered
     verdict = "[bold green]Nothing" if good else "[bold red]Something"
     console.print(
         f"\n{verdict} was lost, doubled or put out of order:[/] "
         f"{len(lost)} lost, {doubled} doubled, {len(disordered)} keys out of order."
     )
-    verdict = "[bold green]The group has" if all_consumed else "[bold red]The group has not"
+    return good
+
+
+def has_gone_well(played: Played) -> bool:
+    good = is_intact(played)
+    verdict = "[bold green]The group has" if played.all_consumed else "[bold red]The group has not"
     console.print(f"{verdict} consumed everything.[/]")
-    return 0 if good and all_consumed else 1
+    verdict = "[bold green]The topic has" if played.is_smaller else "[bold red]The topic has not"
+    console.print(f"{verdict} fewer partitions now.[/]")
+    return good and played.all_consumed and played.is_smaller
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(Path(folder), console)
+        try:
+            played = play(cluster, Path(folder))
+        finally:
+            cluster.stop()
+    return 0 if has_gone_well(played) else 1
 
 
 if __name__ == "__main__":

@@ -25,8 +25,10 @@ class Cluster:
     def __init__(self, folder: Path, console: Console) -> None:
         self.folder = folder
         self.addresses = ""
+        self.store = f"sqlite:{folder / 'cluster' / 'metadata.sqlite'}"
         self._console = console
         self._etcd: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         began = time.monotonic()
@@ -50,7 +52,8 @@ class Cluster:
             return []
         if kind != "etcd":
             raise SystemExit(f"STORE={kind}: the demo knows sqlite and etcd")
-        return ["--store", f"etcd://{self._start_etcd()}/demo"]
+        self.store = f"etcd://{self._start_etcd()}/demo"
+        return ["--store", self.store]
 
     def _start_etcd(self) -> str:
         program = shutil.which("etcd")

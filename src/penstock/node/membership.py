@@ -36,9 +36,6 @@ EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104
 
 
 class Membership:
-    session: Session
-    """Once it is registered."""
-
     def __init__(
         self,
         world: World,
@@ -60,6 +57,17 @@ class Membership:
         self._fail = fail
         self._incarnations: deque[bytes] = deque(maxlen=REGISTRATIONS_KEPT)
         """Of this process's own registrations."""
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """Once it is registered."""
+        assert self._session is not None
+        return self._session
+
+    @property
+    def has_lease(self) -> bool:
+        return self._session is not None and not self._session.suspended
 
     # -- coming
 
@@ -100,7 +108,7 @@ class Membership:
         except BaseException:
             await _let_go(session)
             raise
-        self.session = session
+        self._session = session
 
     async def _announce(self, session_id: str) -> None:
         host, port = self._advertised()

@@ -203,7 +203,7 @@ class Node:
         return self.controlling is not None and self.controlling.is_controller
 
     def _has_lease(self) -> bool:
-        return not self.session.suspended
+        return self.membership.has_lease
 
     def _make_room(self) -> bool:
         if not self.reserve.give_up():

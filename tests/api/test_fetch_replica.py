@@ -226,3 +226,26 @@ def test_after_a_crash_a_broker_does_not_lead_on_in_a_term_from_before(leading: 
     assert leading.part(0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     leading.lead((NODE_ID, FOLLOWER), EPOCH + 1)
     assert leading.part(0, leader_epoch=EPOCH + 1).error_code == 0
+
+
+@pytest.mark.parametrize("offset", [2, 3, 5])
+def test_records_of_a_term_that_this_leader_has_nothing_of_are_to_be_cut_off(
+    leading: Leading, offset: int
+) -> None:
+    """Also before there is a record of its own term."""
+    leading.lead((NODE_ID, FOLLOWER), epoch=EPOCH + 2)
+    part = leading.part(offset, leader_epoch=EPOCH + 2, last_epoch=EPOCH + 1)
+    assert part.error_code == 0
+    assert (part.diverging_epoch.epoch, part.diverging_epoch.end_offset) == (EPOCH, 3)
+    assert not part.records
+
+
+def test_a_leader_with_an_empty_log_has_nothing_of_any_term(desk: Desk) -> None:
+    desk.register(FOLLOWER)
+    topic_id = desk.create("empty")
+    record = PartitionRecord(
+        replicas=(NODE_ID, FOLLOWER), leader=NODE_ID, isr=(NODE_ID,), leader_epoch=EPOCH
+    )
+    desk._write([(partition_key(topic_id, 0), encode(record))], (), None)
+    desk.broker.follow_partition(topic_id, 0)
+    assert desk.broker.leader("empty", 0).epoch_end_offset(EPOCH - 1) == (EPOCH - 1, 0)

@@ -89,6 +89,9 @@ class Follower:
     def check_epoch(self, epoch: int) -> None:
         check_epoch(epoch, self.epoch)
 
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        return self.log.epoch_end_offset(epoch)
+
     def request(self, max_bytes: int) -> FetchPartition:
         log = self.log
         return FetchPartition(

@@ -240,6 +240,17 @@ class Leader:
                 return broker
         return -1
 
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch at or below the one asked for, and where it ended (KIP-279).
+
+        This term counts from its beginning, not from its first record: whoever has records of a
+        term between the last one here and this one is to cut them off before there is any.
+        """
+        log, latest = self.log, self.log.latest_epoch
+        if latest < epoch < self.epoch:
+            return latest if latest >= 0 else epoch, self.epoch_start
+        return log.epoch_end_offset(epoch)
+
     # -- what clients are told
 
     def check_epoch(self, epoch: int) -> None:

@@ -293,7 +293,7 @@ class Fetch:
 
     def diverges(self, leader: Replica, wanted: FetchPartition, data: PartitionData) -> bool:
         """Whether the reader's last record is not the one that stands there now (KIP-595)."""
-        epoch, end = leader.log.epoch_end_offset(wanted.last_fetched_epoch)
+        epoch, end = leader.epoch_end_offset(wanted.last_fetched_epoch)
         if epoch == wanted.last_fetched_epoch and end >= wanted.fetch_offset:
             return False
         if epoch < 0:

@@ -55,7 +55,7 @@ def _answer(broker: Broker, topic: str, wanted: OffsetForLeaderPartition) -> Epo
     try:
         leader = broker.leader(topic, wanted.partition)
         leader.check_epoch(wanted.current_leader_epoch)
-        answer.leader_epoch, answer.end_offset = leader.log.epoch_end_offset(wanted.leader_epoch)
+        answer.leader_epoch, answer.end_offset = leader.epoch_end_offset(wanted.leader_epoch)
     except Refused as refused:
         answer.error_code = refused.code
     return answer

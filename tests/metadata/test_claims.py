@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import msgspec
 import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
@@ -110,11 +111,13 @@ def test_who_has_most_is_waited_for_if_it_is_down_by_then(cluster: Cluster) -> N
     assert at(cluster).leader == 1
 
 
-def test_a_replica_that_is_being_added_is_not_waited_for() -> None:
+def test_a_replica_that_was_being_added_may_have_all_by_now_and_is_waited_for() -> None:
     record = PartitionRecord(
-        replicas=(1, 2), adding=(2,), leader=-1, isr=(), claims=(Claim(1, 0, 5),)
+        replicas=(1, 2), adding=(2,), leader=-1, isr=(), claims=(Claim(1, -1, 0),)
     )
-    assert proved(record).isr == (1,)
+    assert proved(record) is record
+    both = msgspec.structs.replace(record, claims=(Claim(1, -1, 0), Claim(2, 3, 5)))
+    assert proved(both).isr == (2,)
 
 
 def test_as_many_partitions_are_claimed_as_a_commit_takes() -> None:

@@ -323,6 +323,7 @@ class LogDir:
         self._unrecovered.discard((topic, index))
         self.unrecoverable.pop((topic, index), None)
         self._noted.forget((topic, index))
+        self._folders.discard(layout.folder_name(topic, index))
         log.is_deleted = True
         if self.disk.exists(log.folder):
             folder = self._move(layout.folder_name(topic, index), log.topic_id, layout.DELETING)

@@ -175,7 +175,9 @@ def _further_partition_puts(topic: Topic, first: int, placed: Sequence[Replicas]
         was = topic.last_record(index)
         epoch = was.leader_epoch + 1 if was else 0
         record = _new_partition(replicas)
-        record = msgspec.structs.replace(record, leader_epoch=epoch, log_id=shown_id)
+        record = msgspec.structs.replace(
+            record, leader_epoch=epoch, first_epoch=epoch, log_id=shown_id
+        )
         puts.append((partition_key(topic.id, index), encode(record)))
     return puts
 

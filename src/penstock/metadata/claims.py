@@ -19,10 +19,10 @@ NOTHING = (-1, 0)
 
 
 def missing(record: PartitionRecord) -> list[int]:
-    """Replicas that are yet to say what they have. Those that are being added have nothing."""
+    """Replicas that are yet to say what they have. Those that were being added too: since the
+    backup was made they may have come to hold what nobody else has."""
     known = {each.node_id for each in record.claims or ()}
-    old = [broker for broker in record.replicas if broker not in record.adding]
-    return [broker for broker in old if broker not in known]
+    return [broker for broker in record.replicas if broker not in known]
 
 
 def proved(record: PartitionRecord, among: Collection[int] | None = None) -> PartitionRecord:

@@ -88,6 +88,16 @@ class Topic:
         """Whether there was such a partition, and is no more."""
         return index >= self.record.partitions and self.last_record(index) is not None
 
+    def is_newer(self, index: int, shown_id: bytes, epoch: int) -> bool:
+        """Than who knows the topic by an id, and the partition by a leader epoch (-1: by none). It
+        means the partition that was in this place before."""
+        record = self.partition(index)
+        if record is None or not record.log_id:
+            return False
+        ids = (self.shown_id, *self.record.former_ids)  # the latest first
+        is_older_id = shown_id in ids and ids.index(shown_id) > _place(ids, record.log_id)
+        return is_older_id or 0 <= epoch < record.first_epoch
+
     def log_id(self, index: int) -> bytes:
         """What the log of a partition is known by, on disk and in committed offsets."""
         record = self._table.get(index)
@@ -171,3 +181,7 @@ class Changed:
     group_configs: set[str] = field(default_factory=set)
     """Groups that got other settings of their own, by name; there may be no such groups yet."""
     features: bool = False
+
+
+def _place(ids: Sequence[bytes], wanted: bytes) -> int:
+    return ids.index(wanted) if wanted in ids else len(ids)

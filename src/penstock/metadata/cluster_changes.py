@@ -113,7 +113,8 @@ def announce_leaving(image: Image, node_id: int, session: str) -> Commit[None]:
 
 
 def join(image: Image, node_id: int, owner: bytes, mark: int = 0) -> Commit[bool]:
-    """Writes a broker down as a member. The answer: whether it comes with the data that it had."""
+    """Writes a broker down as a member, by its data folder. The answer: whether that is the one
+    that it had."""
     refuse_restoring(image)
     refuse_taken(image, node_id, owner)
     known = image.members.get(node_id)

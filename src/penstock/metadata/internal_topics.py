@@ -13,6 +13,7 @@ from penstock.metadata import topic_settings
 from penstock.metadata.changes import Commit, create_topic
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
+from penstock.metadata.placement import open_racks
 from penstock.metadata.records import TopicRecord
 
 OFFSETS = "__consumer_offsets"
@@ -38,7 +39,7 @@ def create_offsets_topic(
         topic_id=topic_id,
         now_ms=now_ms,
         partitions=config.offsets_topic_num_partitions,
-        replication=min(config.offsets_topic_replication_factor, len(image.brokers)),
+        replication=min(config.offsets_topic_replication_factor, max(len(open_racks(image)), 1)),
         configs={
             "cleanup.policy": "compact",
             "compression.type": "producer",

@@ -190,6 +190,8 @@ class PartitionRecord(Record, frozen=True):
     log_id: bytes = b""
     """Of its log, where that is not the topic's: there was another partition in this place, or it
     was in another topic."""
+    first_epoch: int = 0
+    """Of its leaders; those before were of the partition that was in this place."""
 
 
 class ConfigRecord(Record, frozen=True):

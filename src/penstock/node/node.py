@@ -89,6 +89,7 @@ class Node:
         self._listen()
         self._marking = Marking(self.log_dir, self.keeper, disk)
         await self._join(recovering.lost)
+        recovering.note()
         await self._begin_controlling()
         self.upkeep.start()
         self.upkeep.delete_left(self._places())

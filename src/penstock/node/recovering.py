@@ -45,7 +45,6 @@ class Recovering:
         for (name, index), reason in log_dir.unrecoverable.items():
             log.error("%s-%d is left out until the next start: %s", name, index, reason)
         await self._sync_recovered()
-        self._note_recovered()
         for each in log_dir.logs.values():
             for damage in each.damage:
                 log.error("%s is damaged: %s; reads of it are refused", each.folder, damage)
@@ -104,9 +103,10 @@ class Recovering:
         for each, token in tokens:
             each.end_sync(token)
 
-    def _note_recovered(self) -> None:
+    def note(self) -> None:
         """So that the next start need not look at it again; and a new folder has checkpoints from
-        the beginning, so that if there are none they were lost."""
+        the beginning, so that if there are none they were lost. Only once nobody counts on what is
+        missing here any more: it is missing by the checkpoints of before."""
         if not self._log_dir.was_clean:
             try:
                 self._log_dir.checkpoint()

@@ -12,7 +12,7 @@ from penstock.log.log_dir import LogDir
 from penstock.metadata.changes import Commit
 from penstock.metadata.claims import NOTHING
 from penstock.metadata.cluster import Topic
-from penstock.metadata.cluster_changes import join, refuse_taken
+from penstock.metadata.cluster_changes import join, refuse_restoring, refuse_taken
 from penstock.metadata.election import Place, resign
 from penstock.metadata.image import Image
 from penstock.metadata.returning import claim, unclaimed
@@ -40,9 +40,8 @@ class Rejoining:
     async def run(self, change: Change) -> None:
         """It is in sync no more with partitions whose records it does not have for sure."""
         node_id, owner = self._node_id, self._owner
-        is_older = self._is_older()
-        mark = self._raised_mark()
-        has_data = await change(lambda image: join(image, node_id, owner, mark))
+        await change(self._may_join)
+        is_older, has_data = self._is_older(), self._has_data()
         if not has_data:
             log.warning("broker %d comes with another data folder than before", node_id)
         if is_older:
@@ -59,6 +58,19 @@ class Rejoining:
 
         while count := await change(resigned):
             log.warning("broker %d is not in sync with %d partitions any more", node_id, count)
+        mark = self._raised_mark()  # from here on this folder is the one that it is known by
+        await change(lambda image: join(image, node_id, owner, mark))
+
+    def _may_join(self, image: Image) -> Commit[None]:
+        refuse_restoring(image)
+        refuse_taken(image, self._node_id, self._owner)
+        return Commit(answer=None)
+
+    def _has_data(self) -> bool:
+        """Whether it comes with the folder that it had; what it is known by stays as it was until
+        the broker has resigned, or a start that ends on the way would be taken for that."""
+        known = self._image.members.get(self._node_id)
+        return known is None or known.record.is_gone or known.record.owner == self._owner
 
     def _is_older(self) -> bool:
         known = self._image.members.get(self._node_id)

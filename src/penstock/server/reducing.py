@@ -172,17 +172,22 @@ class Reducing:
 
     async def _finish(self, topic: Topic, closing: Closing) -> None:
         """Cut over, if all is read; or give up, if that takes too long."""
+        until_ms = closing.closed_ms + self._image.config(topic).partitions_close_max_pause_ms
         problem = "not all of its leaders know that they are closed"
         if is_closed(topic):
             try:
-                problem = self._obstacle(topic, await self._survey(topic))
+                async with asyncio.timeout(max(until_ms - self._clock.now_ms(), 0) / 1000):
+                    survey = await self._survey(topic)
             except NotKnown as unknown:
-                problem = str(unknown)
-            if not problem:
-                await self._cut_over(topic)
-                return
-        pause_ms = self._image.config(topic).partitions_close_max_pause_ms
-        if self._clock.now_ms() >= closing.closed_ms + pause_ms:
+                problem = f"not everything is known: {unknown}"
+            except TimeoutError:
+                problem = "not all brokers have said in time what has been read"
+            else:
+                problem = self._obstacle(topic, survey)
+                if not problem:
+                    await self._cut_over(topic)
+                    return
+        if self._clock.now_ms() >= until_ms:
             await self._reopen(topic, problem)
 
     def _obstacle(self, topic: Topic, survey: Survey) -> str:

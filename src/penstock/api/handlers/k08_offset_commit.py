@@ -189,7 +189,7 @@ def _commit(
     for part in asked.partitions:
         code = unknown if topic is None else _check(turn, topic, part)
         codes.append(code)
-        if topic is not None and not code and not topic.has_lost(part.partition_index):
+        if topic is not None and not code and not _is_of_before(topic, asked.topic_id, part):
             committed = Committed(
                 part.committed_offset,
                 part.committed_leader_epoch,
@@ -200,6 +200,13 @@ def _commit(
             )
             write_commit(turn, group.name, topic.name, part.partition_index, committed)
     return codes
+
+
+def _is_of_before(topic: Topic, shown_id: bytes, part: OffsetCommitRequestPartition) -> bool:
+    """Whether it is meant for a partition that is no more, though there may be another in its place
+    by now: then it is taken and forgotten."""
+    index, epoch = part.partition_index, part.committed_leader_epoch
+    return topic.has_lost(index) or topic.is_newer(index, shown_id, epoch)
 
 
 def _check(turn: Turn, topic: Topic, part: OffsetCommitRequestPartition) -> ErrorCode:

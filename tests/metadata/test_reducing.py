@@ -179,6 +179,22 @@ def test_partitions_that_come_after_others_have_logs_of_their_own(stage: Stage) 
     assert not any(each.is_closed for each in records(stage))
 
 
+def test_a_partition_is_newer_than_who_knows_what_was_in_its_place_before(stage: Stage) -> None:
+    stage.reduce()
+    stage.apply(add_partitions(stage.image, "orders", 4, nonce=NONCE))
+    first = records(stage)[3].leader_epoch
+    nameless, topic = bytes(16), stage.orders
+    assert topic.is_newer(3, ID, -1), "by an id of before"
+    assert topic.is_newer(3, nameless, first - 1), "by a leader of before"
+    assert not topic.is_newer(3, SHOWN, -1)
+    assert not topic.is_newer(3, nameless, first)
+    assert not topic.is_newer(3, nameless, -1), "it may be either"
+    assert not topic.is_newer(0, ID, 0), "it was there all the time"
+    stage.reduce(3, b"t" * 16, b"y" * 16)
+    assert not stage.orders.is_newer(2, SHOWN, -1), "it is the same as under that id"
+    assert stage.orders.is_newer(2, ID, -1)
+
+
 def test_a_topic_can_be_reduced_again_after_it_has_grown(stage: Stage) -> None:
     stage.reduce()
     stage.apply(add_partitions(stage.image, "orders", 4, nonce=NONCE))

@@ -121,3 +121,36 @@ def test_a_broker_that_was_away_finds_its_logs_in_their_new_places(
     check_all_there(cluster, "away", len(acked), left=4, sealed=2, replicas=2)
     folders = sorted(each.name for each in away.data_dir.glob("away*"))
     assert folders == ["away-0", "away-1", "away.sealed-1-0", "away.sealed-1-1"]
+
+
+def test_a_broker_that_does_not_answer_is_no_reason_to_go_on(
+    cluster: Cluster, reader: Callable[..., Reader], traffic: MakeTraffic
+) -> None:
+    """What its groups have read is not known: the partitions are written to again in time."""
+    topic = "silent"
+    create(cluster.address, topic, 2, *REPLICATED)
+    slow = reader(cluster.address, f"{topic}-slow", topic)
+    assert slow.has_partitions.wait(60)
+    sending = traffic(cluster, topic)
+    sending.go_on(100)
+    slow.holds_back = True
+    reduce(cluster.address, topic, 1, "--max-pause", "1s")
+    wait_until(lambda: when_closed(cluster, topic), "closed")
+    silent = cluster.others(controller(cluster))[0]
+    silent.pause()
+    try:
+        well = cluster.others(silent)[0].address
+        wait_until(lambda: _has_reopened(well, topic), "open again")
+    finally:
+        silent.wake()
+    assert f"{topic}.sealed-1" not in topics(cluster.address)
+    slow.holds_back = False
+    wait_reduced(cluster.address, topic, 1)
+    sending.go_on(50)
+    acked = sending.finish()
+    check_all_there(cluster, topic, len(acked), left=1, sealed=1)
+
+
+def _has_reopened(address: str, topic: str) -> bool:
+    told = closing(address, topic)
+    return told is not None and told["closed_ms"] is None and bool(told["reopened_ms"])

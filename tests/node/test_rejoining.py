@@ -16,11 +16,13 @@ from penstock.errors import ErrorCode, Refused
 from penstock.log import layout
 from penstock.metadata.backup import kept, restored
 from penstock.metadata.changes import Commit
+from penstock.metadata.cluster_changes import join
+from penstock.metadata.image import Image
 from penstock.metadata.records import encode, partition_key
 from penstock.metadata.restoring import Restoring
 from penstock.metadata.store import Entry
 from penstock.metadata.stores.sqlite import SqliteStore
-from penstock.node import settings
+from penstock.node import rejoining, settings
 from penstock.node.node import Node
 from penstock.world.ports import World
 from penstock.world.real import RealChance, RealClock, RealNetwork
@@ -63,6 +65,25 @@ async def test_a_folder_that_was_put_back_from_an_older_copy_is_in_sync_no_more(
     caplog.clear()
     await brokers.start(2)
     assert "made earlier" not in caplog.text, "it is the broker's folder from now on"
+
+
+async def test_a_broker_is_known_by_another_folder_only_once_it_has_resigned(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a start that ends in between would let the next one pass for well."""
+    copy = await last_in_sync(brokers)
+    shutil.rmtree(brokers.folder / "2")
+    copy.rename(brokers.folder / "2")
+    seen = []
+
+    def watched(image: Image, node_id: int, owner: bytes, mark: int) -> Commit[bool]:
+        record = image.partition(TOPIC_ID, 0)
+        seen.append(record.isr if record else None)
+        return join(image, node_id, owner, mark)
+
+    monkeypatch.setattr(rejoining, "join", watched)
+    await brokers.start(2)
+    assert set(seen) == {()}
 
 
 async def test_the_same_folder_is_in_sync_as_it_was(brokers: Brokers) -> None:

@@ -143,7 +143,8 @@ def encode_mark(mark: int) -> bytes:
     return sealing.seal(MARK_VERSION, [str(mark)])
 
 
-def decode_mark(data: bytes, path: str) -> int:
+def decode_mark(data: bytes, path: str) -> int | None:
+    """None if it is not whole."""
     try:
         version = sealing.version_of(data)
         if version > MARK_VERSION:
@@ -151,7 +152,7 @@ def decode_mark(data: bytes, path: str) -> int:
         (row,) = sealing.unseal(data)
         return sealing.number(row)
     except ValueError:
-        raise _garbled(path) from None
+        return None
 
 
 def encode_clean_stop(broker_epoch: int) -> bytes:

@@ -96,11 +96,11 @@ class LogDir:
         return meta
 
     def _read_folder_mark(self) -> int:
-        """0 for a folder that never had one."""
+        """0 for a folder that never had one, or whose mark cannot be read: it counts as an older
+        copy then, which is safe."""
         path = f"{self.path}/{layout.MARK_FILE}"
-        if not self.disk.exists(path):
-            return 0
-        return checkpoints.decode_mark(self.disk.read_whole(path), path)
+        found = self.disk.read_whole(path) if self.disk.exists(path) else None
+        return (checkpoints.decode_mark(found, path) or 0) if found is not None else 0
 
     def write_mark(self, mark: int) -> None:
         """May take place off the loop."""

@@ -36,6 +36,8 @@ SPAN_MS_MIN = 4 * ROUND_MS
 """For which what was seen of partitions counts."""
 PAUSES_BETWEEN = 6
 """After partitions were closed in vain they are open for so many times as long."""
+SURVEY_MS_MIN = 500
+"""For the last look before partitions that were closed are opened again."""
 GROUPS_TOLD = 5
 
 NotKnown = (OSError, TimeoutError, Malformed, Refused, Unavailable)
@@ -176,12 +178,11 @@ class Reducing:
         problem = "not all of its leaders know that they are closed"
         if is_closed(topic):
             try:
-                async with asyncio.timeout(max(until_ms - self._clock.now_ms(), 0) / 1000):
+                left_ms = max(until_ms - self._clock.now_ms(), SURVEY_MS_MIN)
+                async with asyncio.timeout(left_ms / 1000):
                     survey = await self._survey(topic)
             except NotKnown as unknown:
-                problem = f"not everything is known: {unknown}"
-            except TimeoutError:
-                problem = "not all brokers have said in time what has been read"
+                problem = f"not everything is known: {str(unknown) or 'a broker does not answer'}"
             else:
                 problem = self._obstacle(topic, survey)
                 if not problem:

@@ -26,6 +26,8 @@ from penstock.wire.messages.k60_describe_cluster import (
 
 MakeTraffic = Callable[..., Traffic]
 REPLICATED = ("--replication-factor", "3")
+UNDER_WAY_MAX = 50
+"""Messages whose commits may be lost with a broker."""
 
 
 def controller(cluster: Cluster) -> Member:
@@ -83,7 +85,7 @@ def test_a_controller_that_is_killed_is_followed_by_one_that_goes_on(
     wait_until(lambda: slow.owned == {0, 1}, "the slow group has what is left")
     acked = sending.finish()
     check_failures(sending)
-    reading.check(acked)
+    reading.check(acked, again=UNDER_WAY_MAX)
     check_all_there(cluster, topic, len(acked), left=2, sealed=2)
 
 

@@ -5,23 +5,19 @@ The broker is stopped while all of them send, so that it finds all connections r
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.group_members import FIND_VERSION, NEW_VERSION
+from bench.group_members import NEW_VERSION
 from bench.measurement import Result
-from bench.pinned_broker import PinnedBroker
 from bench.raw_client import RawClient, join
+from bench.watched_broker import Held, WatchedBroker, watched_broker
 from penstock.wire.codec import Message, decode_response, encode_request
 from penstock.wire.messages import message_types
-from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 from penstock.wire.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -51,15 +47,14 @@ def own_groups(profile: Path | None = None) -> Result:
 class Crowd:
     """Many connections, and what they held up of the loop."""
 
-    def __init__(self, broker: PinnedBroker, out: Path, clients: list[RawClient]) -> None:
+    def __init__(self, broker: WatchedBroker, clients: list[RawClient]) -> None:
         self._broker = broker
-        self._out = out
         self._clients = clients
-        self.holds: list[tuple[str, float, float]] = []
+        self.holds: list[tuple[str, Held]] = []
 
     def ask(self, what: str, requests: Sequence[Message], version: int) -> list[Any]:
         """All in one moment; the answers in the order of the requests."""
-        self._look()
+        self._broker.look()
         process = self._broker.process
         process.send_signal(signal.SIGSTOP)
         for number, request in enumerate(requests):
@@ -67,7 +62,7 @@ class Crowd:
             client.socket.sendall(join(encode_request(request, version, number, "bench")))
         process.send_signal(signal.SIGCONT)
         answers = dict(self._received(requests, version))
-        self.holds.append((what, *self._look()))
+        self.holds.append((what, self._broker.look()))
         return [answers[number] for number in range(len(requests))]
 
     def _received(self, requests: Sequence[Message], version: int) -> Iterator[tuple[int, Any]]:
@@ -75,34 +70,15 @@ class Crowd:
         for number in range(len(requests)):
             yield decode_response(kind, self._clients[number % CONNECTIONS].answer(), version)
 
-    def _look(self) -> tuple[float, float]:
-        """The longest hold since the last time, and the longest collection of garbage, in ms."""
-        self._out.unlink(missing_ok=True)
-        self._broker.process.send_signal(signal.SIGUSR1)
-        while not self._out.exists():
-            time.sleep(0.01)
-        held, collecting = json.loads(self._out.read_text())
-        return held, collecting
-
 
 @contextmanager
 def _crowd(profile: Path | None) -> Iterator[Crowd]:
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "holds.json"
-        under = ("-m", "bench.holds", str(out))
-        with PinnedBroker(profile=profile, under=under) as broker, broker.client() as client:
-            client.create_topic("work", partitions=PARTITIONS)
-            _await_coordinator(client)
-            clients = [RawClient(broker.host, broker.port) for _ in range(CONNECTIONS)]
-            yield Crowd(broker, out, clients)
-            for each in clients:
-                each.close()
-
-
-def _await_coordinator(client: RawClient) -> None:
-    request = FindCoordinatorRequest(coordinator_keys=["crowd"])
-    while client.request(request, FIND_VERSION).coordinators[0].error_code:
-        time.sleep(0.05)
+    with watched_broker(profile) as (broker, client):
+        client.create_topic("work", partitions=PARTITIONS)
+        clients = [RawClient(broker.host, broker.port) for _ in range(CONNECTIONS)]
+        yield Crowd(broker, clients)
+        for each in clients:
+            each.close()
 
 
 def _measured(
@@ -110,14 +86,17 @@ def _measured(
 ) -> Result:
     with _crowd(profile) as crowd:
         play(crowd, group)
-    worst = max(held for _, held, _ in crowd.holds)
+    worst = max(held.longest for _, held in crowd.holds)
     return Result(
         f"loop held at most, {MEMBERS} joins at once {name}",
         worst,
         "ms",
         f"<= {GOAL_MS}",
         worst <= GOAL_MS,
-        ", ".join(f"{what} {held:.0f} (garbage {spent:.0f})" for what, held, spent in crowd.holds),
+        ", ".join(
+            f"{what} {held.longest:.0f} (garbage {held.collecting:.0f})"
+            for what, held in crowd.holds
+        ),
     )
 
 

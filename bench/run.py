@@ -9,7 +9,16 @@ import sys
 import time
 from pathlib import Path
 
-from bench import burst, clusters, consuming, crowds, footprint, groups, producing
+from bench import (
+    burst,
+    clusters,
+    consuming,
+    crowds,
+    footprint,
+    groups,
+    large_requests,
+    producing,
+)
 from bench.measurement import Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -35,6 +44,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "crowd_classic": crowds.one_classic_group,
     "crowd_new": crowds.one_new_group,
     "crowd_own": crowds.own_groups,
+    "large_requests": large_requests.large_requests,
 }
 
 

@@ -311,6 +311,23 @@ async def test_a_watch_over_an_outage_misses_nothing(
     assert keys == [f"/{turn}" for turn in range(150)] + ["/end"]
 
 
+async def test_a_watch_that_begins_in_an_outage_misses_nothing(
+    opening: Open, server: ZookeeperServer, road: Road
+) -> None:
+    far, near = await opening(road, timeout_ms=500), await opening(server)
+    begun = await put(near, "/begin")
+    road.break_off()
+    watching = asyncio.create_task(seen(far, begun, lambda event: event.key == "/end"))
+    await put(near, "/0")
+    with pytest.raises(Unavailable):
+        await far.get("/0")
+    with pytest.raises(Unavailable):
+        await far.get("/0")
+    road.repair()
+    await put(near, "/end")
+    assert [event.key for event in await watching if isinstance(event, Event)] == ["/0", "/end"]
+
+
 async def test_a_watch_ends_when_the_store_is_closed(
     opening: Open, server: ZookeeperServer
 ) -> None:

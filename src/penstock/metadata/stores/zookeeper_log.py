@@ -6,8 +6,10 @@ there have been commits: so its version is the number that the next commit will 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from penstock.metadata.store import Event, Events, Reset, Unavailable
 from penstock.metadata.stores.zookeeper_loop import Moved
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 KEPT = 1000
 TRIM_EVERY = 100
 
+_AGAIN_S = 0.05
+
+T = TypeVar("T")
+
 
 class Log:
     def __init__(self, link: Link, paths: Paths) -> None:
@@ -38,15 +44,9 @@ class Log:
         self, prefix: str, after: int, moved: Moved
     ) -> AsyncGenerator[Events | Reset, None]:
         """Goes on over outages, for as long as the link is not closed."""
-        number = await self._next_after(after)
+        number = await self._over_outages(partial(self._next_after, after))
         while number is not None:
-            moved.clear()
-            try:
-                steps = await self._read_on(number, moved)
-            except Unavailable:
-                if self._link.closed:
-                    raise
-                continue
+            steps = await self._over_outages(partial(self._read_on, number, moved))
             if steps is None:
                 break
             number += len(steps)
@@ -72,7 +72,17 @@ class Log:
             if await self._link.write([Delete(path) for path in paths]) is None:
                 return  # another is at it
 
+    async def _over_outages(self, read: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            try:
+                return await read()
+            except Unavailable:
+                if self._link.closed:
+                    raise
+            await asyncio.sleep(_AGAIN_S)
+
     async def _read_on(self, number: int, moved: Moved) -> Sequence[Events] | None:
+        moved.clear()
         paths = [self._paths.logged(number + ahead) for ahead in range(READ_TOGETHER)]
         head, first, *rest = await self._link.nodes(
             [self._paths.head, paths[0]], fresh=False, moved=moved

@@ -1,12 +1,14 @@
-"""Ten thousand members that join in the same moment: for how long the loop is held at most.
+"""Thousands who want something in the same moment: for how long the loop is held at most.
 
-The broker is stopped while all of them send, so that it finds all connections ready at once.
+Where they join groups, the broker is stopped while all of them send, so that it finds all
+connections ready at once.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 from bench.group_members import NEW_VERSION
 from bench.measurement import Result
-from bench.raw_client import RawClient, join
+from bench.raw_client import RawClient, batch_of, fetch_frame, join, produce_frame
 from bench.watched_broker import Held, WatchedBroker, watched_broker
 from penstock.wire.codec import Message, decode_response, encode_request
 from penstock.wire.messages import message_types
@@ -27,6 +29,8 @@ MEMBERS, CONNECTIONS = 10_000, 5_000
 PARTITIONS = 100
 GOAL_MS = 10
 TIMEOUT_MS = 60_000
+SETTLE_S = 2
+"""After which all requests wait."""
 JOIN_VERSION, SYNC_VERSION = 3, 3
 
 GroupOf = Callable[[int], str]
@@ -42,6 +46,24 @@ def one_new_group(profile: Path | None = None) -> Result:
 
 def own_groups(profile: Path | None = None) -> Result:
     return _measured("each a group of its own", _classic, lambda n: f"group-{n}", profile)
+
+
+def readers(profile: Path | None = None) -> Result:
+    """Consumers who wait at the same partition, and one record for all of them."""
+    with watched_broker(profile) as (broker, client):
+        client.create_topic("news")
+        client.await_taken(record := produce_frame("news", 0, batch_of(1, 1000), 1))
+        clients = [RawClient(broker.host, broker.port) for _ in range(CONNECTIONS)]
+        for each in clients:
+            each.socket.sendall(fetch_frame("news", 1, 1 << 20, TIMEOUT_MS))
+        time.sleep(SETTLE_S)
+        broker.look()
+        client.ask(record)
+        for each in clients:
+            each.answer()
+            each.close()
+        held = broker.look()
+    return _result(f"{CONNECTIONS} consumers wait for one record", [("fetch", held)])
 
 
 class Crowd:
@@ -86,16 +108,19 @@ def _measured(
 ) -> Result:
     with _crowd(profile) as crowd:
         play(crowd, group)
-    worst = max(held.longest for _, held in crowd.holds)
+    return _result(f"{MEMBERS} joins at once {name}", crowd.holds)
+
+
+def _result(name: str, holds: Sequence[tuple[str, Held]]) -> Result:
+    worst = max(held.longest for _, held in holds)
     return Result(
-        f"loop held at most, {MEMBERS} joins at once {name}",
+        f"loop held at most, {name}",
         worst,
         "ms",
         f"<= {GOAL_MS}",
         worst <= GOAL_MS,
         ", ".join(
-            f"{what} {held.longest:.0f} (garbage {held.collecting:.0f})"
-            for what, held in crowd.holds
+            f"{what} {held.longest:.0f} (garbage {held.collecting:.0f})" for what, held in holds
         ),
     )
 

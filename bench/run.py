@@ -44,6 +44,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "crowd_classic": crowds.one_classic_group,
     "crowd_new": crowds.one_new_group,
     "crowd_own": crowds.own_groups,
+    "crowd_readers": crowds.readers,
     "large_requests": large_requests.large_requests,
 }
 

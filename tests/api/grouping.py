@@ -130,8 +130,9 @@ class Room:
         self.write_out()
         for leader in self.desk.broker.open_leaders():
             leader.log.end_sync(leader.log.begin_sync())
-            if leader.advance():
-                leader.announce()
+            if leader.advance() and leader.announce():
+                while leader.announce_more():
+                    pass
         for shard in self.groups.shards.values():
             while shard.handout.go_on(Pace()):
                 pass

@@ -25,7 +25,23 @@ def test_a_turn_collects_events_and_answers_in_order(turn: Turn) -> None:
         Event(GroupMetadataKey("a"), None),
         Event(GroupMetadataKey("b"), None, 3),
     ]
-    assert turn.answers == [("you", "yes")]
+    assert list(turn.answers) == [("you", "yes")]
+
+
+def test_answers_that_are_alike_are_made_when_they_are_given(turn: Turn) -> None:
+    made: list[int] = []
+
+    def make(number: int) -> str:
+        made.append(number)
+        return f"number {number}"
+
+    turn.answer("first", "alone")
+    turn.answer_alike([("one", 1), ("two", 2)], make)
+    assert len(turn.answers) == 3
+    given = iter(turn.answers)
+    assert [next(given), next(given)] == [("first", "alone"), ("one", "number 1")]
+    assert made == [1]
+    assert list(given) == [("two", "number 2")]
 
 
 def test_the_earliest_of_all_wishes_to_be_woken_counts(turn: Turn) -> None:

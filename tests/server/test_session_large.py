@@ -9,9 +9,15 @@ import pytest
 from tests.raw_client import frame_of
 from tests.server.house import House
 
-from penstock.api.dispatch import ELEMENTS_AT_ONCE_MAX, ELEMENTS_MAX
+from penstock.api.dispatch import ELEMENTS_AT_ONCE_MAX, ELEMENTS_MAX, PARTITIONS_AT_ONCE_MAX
 from penstock.server import decoding
 from penstock.wire.codec import decode_response
+from penstock.wire.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
 from penstock.wire.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -20,6 +26,7 @@ from penstock.wire.messages.k03_metadata import (
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
 
 VERSION = 9
+FETCH_VERSION = 11
 
 
 def asking_for(count: int) -> MetadataRequest:
@@ -67,6 +74,46 @@ async def test_who_leaves_while_its_request_is_decoded_leaves_nothing_behind(hou
     connection.give(frame_of(asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION))
     house.session_of(connection).close()
     assert await house.ask(house.connect(), asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION)
+    assert house.door.connections == 1
+
+
+def fetching(count: int, session_epoch: int = -1) -> FetchRequest:
+    topics = [
+        FetchTopic(f"topic-{number:06}", partitions=[FetchPartition(0)]) for number in range(count)
+    ]
+    return FetchRequest(max_wait_ms=0, min_bytes=1, session_epoch=session_epoch, topics=topics)
+
+
+@pytest.mark.parametrize("session_epoch", [-1, 0])
+async def test_a_long_answer_to_a_fetch_is_encoded_off_the_loop_and_comes_in_its_turn(
+    house: House, session_epoch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offload, works = house.disk.offload_large, []
+
+    def noting(work: Any) -> Any:
+        works.append(work)
+        return offload(work)
+
+    monkeypatch.setattr(house.disk, "offload_large", noting)
+    connection, small = house.connect(), frame_of(ApiVersionsRequest(), 3)
+    count = PARTITIONS_AT_ONCE_MAX + 1
+    connection.give(small + frame_of(fetching(count, session_epoch), FETCH_VERSION) + small)
+    answers = await house.receive(connection, 3)
+    _, told = decode_response(FetchResponse, answers[1], FETCH_VERSION)
+    assert [topic.topic for topic in told.responses] == [
+        f"topic-{number:06}" for number in range(count)
+    ]
+    assert (told.session_id != 0) == (session_epoch == 0)
+    assert answers[0] == answers[2]
+    assert works
+
+
+async def test_who_leaves_while_its_answer_is_encoded_leaves_nothing_behind(house: House) -> None:
+    connection = house.connect()
+    connection.give(frame_of(fetching(PARTITIONS_AT_ONCE_MAX + 1), FETCH_VERSION))
+    await asyncio.sleep(0)
+    house.session_of(connection).close()
+    assert await house.ask(house.connect(), fetching(PARTITIONS_AT_ONCE_MAX + 1), FETCH_VERSION)
     assert house.door.connections == 1
 
 

@@ -114,5 +114,10 @@ class Call:
         text = "an error in the broker; its log has the details"
         return self.api.failure(self.request, ErrorCode.UNKNOWN_SERVER_ERROR, text)
 
+    def is_long(self, answer: Message) -> bool:
+        """Whether it takes so long to encode that it is to be done off the loop. Most answers of
+        many elements are encoded as they are made."""
+        return False
+
     def encode(self, answer: Message) -> list[Part]:
         return encode_response(answer, self.version, self.correlation_id)

@@ -22,6 +22,8 @@ ELEMENTS_MAX = 22_000
 Ten thousand partitions, each in a topic of its own, are 20,000."""
 ELEMENTS_AT_ONCE_MAX = 5_000
 """Of a request that is decoded on the loop: some milliseconds."""
+PARTITIONS_AT_ONCE_MAX = 2_000
+"""Of an answer to a fetch that is encoded on the loop."""
 
 
 class Large(Exception):
@@ -37,6 +39,11 @@ class FetchCall(Call):
         assert isinstance(answer, FetchResponse)
         parts = encode_fetched(answer, self.version, self.correlation_id)
         return super().encode(answer) if parts is None else parts
+
+    def is_long(self, answer: Message) -> bool:
+        assert isinstance(answer, FetchResponse)
+        topics = answer.responses
+        return sum(len(each.partitions) for each in topics) > PARTITIONS_AT_ONCE_MAX
 
 
 def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:

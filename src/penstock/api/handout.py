@@ -8,12 +8,12 @@ one go would hold up everyone else. They wait here, and for what they rest on to
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from penstock.api.replies import Parked, Rest
 from penstock.coordination.pace import Pace
-from penstock.coordination.turn import Answer
+from penstock.coordination.turn import Answer, Answers
 
 GIVE_COST = 8
 """Of an answer that is given, in the unit of `Pace`."""
@@ -22,9 +22,9 @@ AT_ONCE_MAX = 200
 
 
 class Decided(NamedTuple):
-    """In one turn."""
+    """In one turn: what is left of it to be given."""
 
-    answers: deque[Answer]
+    answers: Iterator[Answer]
     rest: Rest
 
 
@@ -44,13 +44,13 @@ class Handout:
         """A request that waits for others."""
         self._parked[reply] = None
 
-    def add(self, answers: Collection[Answer], rest: Rest) -> None:
+    def add(self, answers: Answers, rest: Rest) -> None:
         """Where they are few, they are given at once, and wait by themselves to be committed."""
         if len(answers) <= AT_ONCE_MAX:
             for each in answers:
                 self._give(each, rest)
         else:
-            self._line.append(Decided(deque(answers), rest))
+            self._line.append(Decided(iter(answers), rest))
             self._wake()
 
     def _give(self, given: Answer, rest: Rest) -> None:
@@ -64,8 +64,8 @@ class Handout:
         line = self._line
         while line and self._is_committed(line[0].rest):
             answers, rest = line[0]
-            while answers:
-                self._give(answers.popleft(), rest)
+            for each in answers:
+                self._give(each, rest)
                 if pace.is_spent(GIVE_COST):
                     return True
             line.popleft()

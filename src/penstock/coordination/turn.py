@@ -8,13 +8,16 @@ after a change of leader.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from penstock.config import BrokerConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
 from penstock.wire.stored_codec import StoredKey, Versioned
 from penstock.world.ports import Chance
+
+A = TypeVar("A")
 
 TURN_COST = 150
 EVENT_COST = 15
@@ -35,7 +38,33 @@ class Event(NamedTuple):
 
 
 Answer = tuple[Reply, Any]
-"""What a request that has been waiting is given. There may be ten thousand in one turn."""
+"""What a request that has been waiting is given."""
+
+
+class Answers:
+    """Of one turn. There may be ten thousand that are alike, which are made as they are given: what
+    tells them apart is decided, and the rest of the work need not be done in one go."""
+
+    __slots__ = ("_alike", "_each")
+
+    def __init__(self) -> None:
+        self._each: list[Answer] = []
+        self._alike: list[tuple[Sequence[tuple[Reply, Any]], Callable[[Any], Any]]] = []
+
+    def add(self, reply: Reply, answer: Any) -> None:
+        self._each.append((reply, answer))
+
+    def add_alike(self, waiting: Sequence[tuple[Reply, A]], make: Callable[[A], Any]) -> None:
+        self._alike.append((waiting, make))
+
+    def __len__(self) -> int:
+        return len(self._each) + sum(len(waiting) for waiting, _ in self._alike)
+
+    def __iter__(self) -> Iterator[Answer]:
+        yield from self._each
+        for waiting, make in self._alike:
+            for reply, about in waiting:
+                yield reply, make(about)
 
 
 class Turn:
@@ -75,7 +104,7 @@ class Turn:
         self.room_bytes = room_bytes
         """For what this turn writes, where the disk is full but for that."""
         self.events: list[Event] = []
-        self.answers: list[Answer] = []
+        self.answers = Answers()
         self.wake_ms: float | None = None
         self.cost = TURN_COST
         """What this turn takes of the loop, so that whoever runs many knows when to pause."""
@@ -93,8 +122,13 @@ class Turn:
 
     def answer(self, reply: Reply, answer: Any) -> None:
         """To a request that has been waiting. This turn's own is answered by returning it."""
-        self.answers.append((reply, answer))
+        self.answers.add(reply, answer)
         self.cost += ANSWER_COST
+
+    def answer_alike(self, waiting: Sequence[tuple[Reply, A]], make: Callable[[A], Any]) -> None:
+        """To many, each of whom is told of something else."""
+        self.answers.add_alike(waiting, make)
+        self.cost += len(waiting)
 
     def spend(self, cost: int) -> None:
         """For what neither events nor answers tell of, such as members that are looked at."""

@@ -26,6 +26,7 @@ class Leader:
     __slots__ = (
         "_counted",
         "_followers",
+        "_is_waking",
         "committed",
         "epoch",
         "epoch_start",
@@ -76,6 +77,8 @@ class Leader:
         """Producers who wait for their append to be committed."""
         self.moved = Signal()
         """Consumers who wait for more to read."""
+        self._is_waking = False
+        """Whether some who waited for the high watermark are still to be woken."""
         self.grown = Signal()
         """Followers who wait for more to copy."""
         self.trimmed = Signal()
@@ -166,10 +169,18 @@ class Leader:
         count = len(self.in_sync)
         return count < self.log.config.min_insync_replicas and count < len(self.replicas)
 
-    def announce(self) -> None:
-        """Wake those who waited for the high watermark."""
-        self.committed.reach(self.high_watermark)
-        self.moved.fire()
+    def announce(self) -> bool:
+        """Wake those who waited for the high watermark. There may be thousands: True if
+        `announce_more` is to be called from now on until it says that there are no more."""
+        has_more = self.committed.reach(self.high_watermark)
+        has_more = self.moved.fire_some() or has_more
+        was_waking, self._is_waking = self._is_waking, has_more
+        return has_more and not was_waking
+
+    def announce_more(self) -> bool:
+        has_more = self.committed.reach(self.high_watermark)
+        self._is_waking = self.moved.wake_more() or has_more
+        return self._is_waking
 
     # -- followers
 

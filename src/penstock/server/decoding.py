@@ -1,14 +1,22 @@
-"""Requests, from bytes to calls: those that take long off the loop, one after the other."""
+"""Requests from bytes to calls, and answers to bytes: what takes long off the loop, one after the
+other."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from penstock.api.call import Call
 from penstock.api.dispatch import Large, read_call, read_large
-from penstock.world.ports import Disk
+from penstock.wire.codec import Message
+from penstock.world.ports import Disk, Part
+
+T = TypeVar("T")
 
 WAITING_MAX = 16
 """Large requests whose bytes are kept until it is their turn: 16 MiB. Those that come while there
-are so many are decoded on the loop, which bounds the memory whatever a crowd sends."""
+are so many are decoded on the loop, which bounds the memory whatever a crowd sends; so it is with
+answers."""
 
 
 class Decoding:
@@ -27,8 +35,17 @@ class Decoding:
 
     async def read_apart(self, frame: memoryview, peer: str, now_ms: int) -> Call:
         """The frame is to stay as it is meanwhile."""
+        return await self._apart(lambda: read_large(frame, peer, now_ms))
+
+    async def encoded(self, call: Call, answer: Message) -> list[Part]:
+        """Nothing else may change the answer meanwhile."""
+        if self._waiting < WAITING_MAX and call.is_long(answer):
+            return await self._apart(lambda: call.encode(answer))
+        return call.encode(answer)
+
+    async def _apart(self, work: Callable[[], T]) -> T:
         self._waiting += 1
         try:
-            return await self._disk.offload_large(lambda: read_large(frame, peer, now_ms))
+            return await self._disk.offload_large(work)
         finally:
             self._waiting -= 1

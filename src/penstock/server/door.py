@@ -13,6 +13,7 @@ from typing import Any
 from penstock.api.broker import Broker
 from penstock.metadata.keeper import Keeper
 from penstock.replication.replica import Replica
+from penstock.server.announcing import announce
 from penstock.server.deadlines import Deadlines
 from penstock.server.decoding import Decoding
 from penstock.server.memory import Budget, Buffers
@@ -120,7 +121,7 @@ class Door:
                 moved.append(replica)
         if failure is not None:
             for replica in moved:
-                replica.announce()
+                announce(replica)
             raise failure
         return moved
 
@@ -133,7 +134,7 @@ class Door:
             self.disk_failed(error)
             return
         for leader in moved:
-            leader.announce()
+            announce(leader)
 
     def disk_failed(self, error: OSError) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -23,6 +23,7 @@ from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
 from penstock.api.trust import Client
 from penstock.errors import Malformed
+from penstock.server.announcing import announce
 from penstock.server.intake import Ended, Intake
 from penstock.server.outbox import Outbox
 from penstock.server.unwinding import Begun, at_hand, unwound
@@ -210,7 +211,7 @@ class Session:
             return False
         self.send()
         for leader in moved:
-            leader.announce()
+            announce(leader)
         return not self._answers.has_unsent and not self.closed
 
     def _take(self, frame: memoryview, now_ms: int) -> None:
@@ -310,7 +311,7 @@ class Session:
             elif result is NO_ANSWER:
                 self._answers.give_up(slot)
             else:
-                self._answers.fill(slot, call.encode(result))
+                self._answers.fill(slot, await self._door.decoding.encoded(call, result))
         except asyncio.CancelledError:  # the client has left: what it had appended stays
             self._door.settle()
             raise
@@ -337,8 +338,10 @@ class Session:
                 left_ms = max(0, ceil((until - self._door.loop.time()) * 1000))
                 self._wait(call, slot, replace(result, wait_ms=min(result.wait_ms, left_ms)))
             else:
-                self._answers.fill(slot, call.encode(result))
-                self.send()
+                parts = await self._door.decoding.encoded(call, result)
+                if not self.closed:
+                    self._answers.fill(slot, parts)
+                    self.send()
         except (Unanswerable, OSError) as error:
             if not self.closed:
                 self._expel(str(error))

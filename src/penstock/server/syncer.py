@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from penstock.replication.replica import Replica
+from penstock.server.announcing import announce
 from penstock.world.ports import Disk, File
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Syncer:
             if leader.advance():
                 moved.append(leader)
         for leader in moved:
-            leader.announce()
+            announce(leader)
 
     async def _sync(self, files: Sequence[File], folders: Sequence[str]) -> None:
         """Without a descriptor left nothing was tried, and so nothing has failed yet."""

@@ -10,7 +10,7 @@ warmed off the loop first, and a segment whose index misleads is gone through in
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +49,8 @@ WARMED_AT_MOST = 16
 """Cold ranges of one fetch that are warmed; past that it reads whatever the cache has kept."""
 LOOKED_AT_AT_ONCE = 250
 """Partitions, between two pauses: a millisecond, or ten where their logs have to be opened."""
+TOLD_AT_ONCE = 1000
+"""Of what was found, between two pauses: a millisecond."""
 FOLLOWERS_SINCE = 11
 TOPIC_IDS_SINCE = 13
 
@@ -105,7 +107,7 @@ class Fetch:
         if isinstance(found, NotYet):
             return self.resume(found)
         if self.is_enough(found):
-            return self.response(found)
+            return self.answer(found)
         self.seen = found
         return Later(self.sources(found), self.look_again, self.request.max_wait_ms)
 
@@ -119,7 +121,11 @@ class Fetch:
             found = self.gather_news()
         except NotYet as not_yet:
             return self.resume(not_yet)
-        return self.response(found) if self.is_enough(found) else None
+        if not self.is_enough(found):
+            return None
+        answer = self.answer(found)
+        assert isinstance(answer, FetchResponse | Resume)
+        return answer
 
     def resume(self, not_yet: NotYet) -> Resume[FetchResponse]:
         return Resume(not_yet.work, lambda _: self.outcome())
@@ -301,20 +307,33 @@ class Fetch:
         data.diverging_epoch = EpochEndOffset(epoch, end)
         return True
 
-    def response(self, found: Gathered) -> FetchResponse:
-        session = self.fetching.session
+    def answer(self, found: Gathered) -> Outcome[FetchResponse]:
         answer = FetchResponse(session_id=self.fetching.session_id)
-        last: Key | None = None
-        for key, data in found.answers:
+        if len(found.answers) > TOLD_AT_ONCE:
+            return Resume(lambda: self.broker.in_steps(self.tell_all(answer, found)), _as_it_is)
+        self.tell(answer, found.answers)
+        return answer
+
+    def tell_all(self, answer: FetchResponse, found: Gathered) -> Steps[FetchResponse]:
+        for start in range(0, len(found.answers), TOLD_AT_ONCE):
+            self.tell(answer, found.answers[start : start + TOLD_AT_ONCE])
+            yield None
+        return answer
+
+    def tell(self, answer: FetchResponse, found: Iterable[tuple[Key, PartitionData]]) -> None:
+        session, told = self.fetching.session, answer.responses
+        for key, data in found:
             if session is not None:
                 has_news = session.has_news(key, data)
                 if self.fetching.is_incremental and not has_news:
                     continue
-            if last is None or key[1] != last[1] or key[0] != last[0]:
-                last = key
-                answer.responses.append(FetchableTopicResponse(key[0], key[1], []))
-            answer.responses[-1].partitions.append(data)
-        return answer
+            if not told or key[1] != told[-1].topic_id or key[0] != told[-1].topic:
+                told.append(FetchableTopicResponse(key[0], key[1], []))
+            told[-1].partitions.append(data)
+
+
+def _as_it_is(answer: FetchResponse) -> FetchResponse:
+    return answer
 
 
 def aborted_between(partition: PartitionLog, start: int, end: int) -> list[AbortedTransaction]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
@@ -45,17 +45,18 @@ Found = Topic | MetadataResponseTopic
 """A topic, or the answer to a question for one that is not there."""
 
 
-class Asked(NamedTuple):
-    name: str | None
-    topic_id: bytes
+Asked = tuple[str | None, bytes]
+"""Name and id."""
 
 
 def metadata(broker: Broker, request: MetadataRequest, call: Call) -> Outcome[MetadataResponse]:
     wanted = request.topics
     if wanted is None or (call.version == 0 and not wanted):
         return _answer(broker, call.version, list(broker.image.topics.values()))
-    asked = list(dict.fromkeys(Asked(item.name, item.topic_id) for item in wanted))
-    if call.version < BY_ID_SINCE and not all(map(_is_by_name, asked)):
+    asked = list(dict.fromkeys([(item.name, item.topic_id) for item in wanted]))
+    if call.version < BY_ID_SINCE and any(
+        name is None or topic_id != NULL_UUID for name, topic_id in asked
+    ):
         return _answer(broker, call.version, map(_refused, asked))
     may_create = broker.config.auto_create_topics and request.allow_auto_topic_creation
     names = _to_create(broker.image, asked) if may_create else []
@@ -69,23 +70,17 @@ def metadata(broker: Broker, request: MetadataRequest, call: Call) -> Outcome[Me
     )
 
 
-def _is_by_name(asked: Asked) -> bool:
-    return asked.name is not None and asked.topic_id == NULL_UUID
-
-
 def _refused(asked: Asked) -> MetadataResponseTopic:
     """To a client that asks by id in a version in which it cannot."""
-    return MetadataResponseTopic(ErrorCode.INVALID_REQUEST, asked.name or "", asked.topic_id)
+    name, topic_id = asked
+    return MetadataResponseTopic(ErrorCode.INVALID_REQUEST, name or "", topic_id)
 
 
 def _to_create(image: Image, asked: Sequence[Asked]) -> list[str]:
     missing = (
-        each.name
-        for each in asked
-        if each.name
-        and each.topic_id == NULL_UUID
-        and image.topic(each.name) is None
-        and each.name not in INTERNAL
+        name
+        for name, topic_id in asked
+        if name and topic_id == NULL_UUID and image.topic(name) is None and name not in INTERNAL
     )
     return sorted(islice(missing, CREATED_MAX))
 

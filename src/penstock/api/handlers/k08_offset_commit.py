@@ -51,6 +51,7 @@ TIME_MS_MAX = (1 << 63) - 1
 
 TopicKey = tuple[str, bytes]
 """Name and id, of which a version has one."""
+Partitions = dict[int, OffsetCommitRequestPartition]
 
 
 def offset_commit(
@@ -77,14 +78,14 @@ class _Commits:
 
     def at_once(self, turn: Turn, group: Group) -> OffsetCommitResponse:
         self._check(turn, group)
-        for topic in exhaust(_once_each(self._request.topics)):
-            self._commit(turn, group, topic)
+        for each in exhaust(_once_each(self._request.topics)).items():
+            self._commit(turn, group, _topic(each))
         return OffsetCommitResponse(topics=list(self._told.values()))
 
     def in_turns(self) -> Steps[Any]:
         topics = yield from _once_each(self._request.topics)
         is_first = True
-        for some in _portions(topics):
+        for some in _portions(map(_topic, topics.items())):
             try:
                 self._take_turn(some)
             except Refused as refused:
@@ -138,19 +139,21 @@ class _Commits:
 
 def _once_each(
     asked: Iterable[OffsetCommitRequestTopic],
-) -> Generator[None, None, list[OffsetCommitRequestTopic]]:
+) -> Generator[None, None, dict[TopicKey, Partitions]]:
     """The last mention of each partition, however many entries of its topic there are."""
     pace = Pace()
-    topics: dict[TopicKey, dict[int, OffsetCommitRequestPartition]] = {}
+    topics: dict[TopicKey, Partitions] = {}
     for each in asked:
         partitions = topics.setdefault((each.name, each.topic_id), {})
         partitions.update((part.partition_index, part) for part in each.partitions)
         if pace.is_spent(2 + len(each.partitions)):
             yield None
-    return [
-        OffsetCommitRequestTopic(name, topic_id, list(partitions.values()))
-        for (name, topic_id), partitions in topics.items()
-    ]
+    return topics
+
+
+def _topic(asked: tuple[TopicKey, Partitions]) -> OffsetCommitRequestTopic:
+    key, partitions = asked
+    return OffsetCommitRequestTopic(*key, list(partitions.values()))
 
 
 def _portions(

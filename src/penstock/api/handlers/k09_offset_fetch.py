@@ -23,6 +23,7 @@ from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import Committed, is_of
+from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
 from penstock.metadata.image import Image
@@ -42,10 +43,12 @@ ERROR_OF_ALL_SINCE = 2
 MANY_GROUPS_SINCE = 8
 TOPIC_IDS_SINCE = 10
 NOWHERE = Committed(-1)
+LOOKUP_COST = 2
+"""Of a topic or partition that is looked up, in the unit of `Pace`."""
 
 
 class Topic(NamedTuple):
-    """Where a group was in a topic when it was asked. The answer takes longer than that."""
+    """Where a group was in a topic when that was looked up. The answer takes longer than that."""
 
     name: str
     topic_id: bytes
@@ -62,49 +65,67 @@ class Found(NamedTuple):
 def offset_fetch(
     broker: Broker, request: OffsetFetchRequest, call: Call
 ) -> Outcome[OffsetFetchResponse]:
-    rests: list[Rest] = []
-    by_id = call.version >= TOPIC_IDS_SINCE
+    lookup = _Lookup(broker, by_id=call.version >= TOPIC_IDS_SINCE)
 
     def then(answer: OffsetFetchResponse) -> Outcome[OffsetFetchResponse]:
-        return once_committed(rests, answer)
+        return once_committed(lookup.rests, answer)
 
     if call.version < MANY_GROUPS_SINCE:
-        alone = _once_each([_alone(request)])[0]
-        found_alone = _fetch(broker, alone, by_id, rests)
-        if call.version < ERROR_OF_ALL_SINCE and found_alone.error_code:
-            found_alone = _refused(alone, found_alone.error_code)
-        return in_slices(broker, _answer_of_one(call.version, found_alone), then)
-    found = (_fetch(broker, each, by_id, rests) for each in _once_each(request.groups))
+        return in_slices(broker, _answer_of_one(lookup, request, call.version), then)
     if not request.with_lag:
-        return in_slices(broker, _answer(call.version, found, {}), then)
-    steps = _answer_with_lag(broker, call, found)
+        return in_slices(broker, _answer(lookup, request, call.version), then)
+    steps = _answer_with_lag(broker, lookup, request, call)
     return Resume(lambda: broker.in_steps(steps), then)
 
 
-def _fetch(broker: Broker, asked: OffsetFetchRequestGroup, by_id: bool, rests: list[Rest]) -> Found:
-    try:
-        shard = broker.groups.shard(asked.group_id)
-        group = shard.groups.get(asked.group_id)
-        rests.append(shard.rest(group))
-        if group is not None:
-            protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
-    except Refused as refused:
-        return Found(asked.group_id, error_code=refused.code)
-    group = group or Group(asked.group_id)
-    if asked.topics is None:
-        return Found(asked.group_id, _everything(broker.image, group))
-    topics = [_of_topic(broker.image, group, topic, by_id) for topic in asked.topics]
-    return Found(asked.group_id, topics)
+class _Lookup:
+    """Of all that one request asks for, with pauses."""
 
+    def __init__(self, broker: Broker, *, by_id: bool) -> None:
+        self._broker = broker
+        self._by_id = by_id
+        self._pace = Pace()
+        self.rests: list[Rest] = []
 
-def _everything(image: Image, group: Group) -> list[Topic]:
-    found = []
-    for name, partitions in group.offsets.items():
-        topic = image.topic(name)
-        places = [each for each in partitions.items() if is_of(topic, *each)]
-        if topic is not None and places:
-            found.append(Topic(name, topic.shown_id, places))
-    return found
+    def group(self, asked: OffsetFetchRequestGroup) -> Steps[Found]:
+        groups = self._broker.groups
+        try:
+            shard = groups.shard(asked.group_id)
+            group = shard.groups.get(asked.group_id)
+            self.rests.append(shard.rest(group))
+            if group is not None:
+                protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
+        except Refused as refused:
+            return Found(asked.group_id, error_code=refused.code)
+        if group is None:
+            group = Group(asked.group_id)
+        if asked.topics is None:
+            topics = yield from self._everything(group)
+        else:
+            topics = yield from self._topics(group, asked.topics)
+        self.rests[-1].end = max(self.rests[-1].end, group.end)  # more was committed in a pause
+        return Found(asked.group_id, topics)
+
+    def _everything(self, group: Group) -> Steps[list[Topic]]:
+        found = []
+        for name, partitions in list(group.offsets.items()):
+            topic = self._broker.image.topic(name)
+            places = [each for each in partitions.items() if is_of(topic, *each)]
+            if topic is not None and places:
+                found.append(Topic(name, topic.shown_id, places))
+            if self._pace.is_spent(LOOKUP_COST * (1 + len(partitions))):
+                yield None
+        return found
+
+    def _topics(
+        self, group: Group, asked: Iterable[OffsetFetchRequestTopics]
+    ) -> Steps[list[Topic]]:
+        found = []
+        for each in asked:
+            found.append(_of_topic(self._broker.image, group, each, self._by_id))
+            if self._pace.is_spent(LOOKUP_COST * (1 + len(each.partition_indexes))):
+                yield None
+        return found
 
 
 def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id: bool) -> Topic:
@@ -122,19 +143,36 @@ def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id
 
 
 def _answer(
-    version: int, found: Iterable[Found], behind: Mapping[Place, Lag]
+    lookup: _Lookup, request: OffsetFetchRequest, version: int
 ) -> Steps[OffsetFetchResponse]:
     groups: Any = Writing(version)
-    for each in found:
-        topics: Any = Writing(version, inside=groups)
-        for topic in each.topics:
-            parts = yield from written(version, _parts(topic, behind), inside=topics)
-            yield from topics.add_all(
-                [OffsetFetchResponseTopics(topic.name, topic.topic_id, parts)]
-            )
-        answer = OffsetFetchResponseGroup(each.group, topics, each.error_code)
-        yield from groups.add_all([answer])
+    for asked in (yield from _once_each(request.groups)):
+        found = yield from lookup.group(asked)
+        yield from _write(groups, version, found, {})
     return OffsetFetchResponse(groups=groups)
+
+
+def _answer_with_lag(
+    broker: Broker, lookup: _Lookup, request: OffsetFetchRequest, call: Call
+) -> Steps[OffsetFetchResponse]:
+    found = []
+    for asked in (yield from _once_each(request.groups)):
+        found.append((yield from lookup.group(asked)))
+        if len(found) % SLICE_HEAVY == 0:
+            yield None
+    behind = yield from lags(broker, _places(found), call.now_ms)
+    groups: Any = Writing(call.version)
+    for each in found:
+        yield from _write(groups, call.version, each, behind)
+    return OffsetFetchResponse(groups=groups)
+
+
+def _write(groups: Writing, version: int, found: Found, behind: Mapping[Place, Lag]) -> Steps[None]:
+    topics: Any = Writing(version, inside=groups)
+    for topic in found.topics:
+        parts = yield from written(version, _parts(topic, behind), inside=topics)
+        yield from topics.add_all([OffsetFetchResponseTopics(topic.name, topic.topic_id, parts)])
+    yield from groups.add_all([OffsetFetchResponseGroup(found.group, topics, found.error_code)])
 
 
 def _parts(topic: Topic, behind: Mapping[Place, Lag]) -> Iterator[OffsetFetchResponsePartitions]:
@@ -149,18 +187,6 @@ def _parts(topic: Topic, behind: Mapping[Place, Lag]) -> Iterator[OffsetFetchRes
         yield part
 
 
-def _answer_with_lag(
-    broker: Broker, call: Call, found: Iterable[Found]
-) -> Steps[OffsetFetchResponse]:
-    groups = []
-    for each in found:
-        groups.append(each)
-        if len(groups) % SLICE_HEAVY == 0:
-            yield None
-    behind = yield from lags(broker, _places(groups), call.now_ms)
-    return (yield from _answer(call.version, groups, behind))
-
-
 def _places(found: Iterable[Found]) -> Iterator[Place]:
     for group in found:
         for topic in group.topics:
@@ -169,7 +195,13 @@ def _places(found: Iterable[Found]) -> Iterator[Place]:
                     yield Place(topic.name, index, at.offset)
 
 
-def _answer_of_one(version: int, found: Found) -> Steps[OffsetFetchResponse]:
+def _answer_of_one(
+    lookup: _Lookup, request: OffsetFetchRequest, version: int
+) -> Steps[OffsetFetchResponse]:
+    (asked,) = yield from _once_each([_alone(request)])
+    found = yield from lookup.group(asked)
+    if version < ERROR_OF_ALL_SINCE and found.error_code:
+        found = _refused(asked, found.error_code)
     topics: Any = Writing(version)
     for topic in found.topics:
         parts = yield from written(version, _parts_of_old(topic), inside=topics)
@@ -198,27 +230,35 @@ def _alone(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(request.group_id, topics=topics)
 
 
-def _once_each(asked: Iterable[OffsetFetchRequestGroup]) -> list[OffsetFetchRequestGroup]:
+def _once_each(asked: Iterable[OffsetFetchRequestGroup]) -> Steps[list[OffsetFetchRequestGroup]]:
     """What is asked for twice is answered once: answers must not grow without limit."""
     groups: dict[str, OffsetFetchRequestGroup] = {}
     for each in asked:
         known = groups.setdefault(each.group_id, each)
         if known is not each and known.topics is not None:
             known.topics = None if each.topics is None else known.topics + each.topics
+    pace = Pace()
     for group in groups.values():
         if group.topics is not None:
-            group.topics = _topics_once(group.topics)
+            group.topics = yield from _topics_once(group.topics, pace)
     return list(groups.values())
 
 
-def _topics_once(asked: list[OffsetFetchRequestTopics]) -> list[OffsetFetchRequestTopics]:
+def _topics_once(
+    asked: list[OffsetFetchRequestTopics], pace: Pace
+) -> Steps[list[OffsetFetchRequestTopics]]:
     topics: dict[tuple[str, bytes], OffsetFetchRequestTopics] = {}
     for each in asked:
         known = topics.setdefault((each.name, each.topic_id), each)
         if known is not each:
             known.partition_indexes += each.partition_indexes
+        if pace.is_spent(1):
+            yield None
     for topic in topics.values():
-        topic.partition_indexes = list(dict.fromkeys(topic.partition_indexes))
+        if len(topic.partition_indexes) > 1:
+            topic.partition_indexes = list(dict.fromkeys(topic.partition_indexes))
+        if pace.is_spent(1 + len(topic.partition_indexes)):
+            yield None
     return list(topics.values())
 
 

@@ -6,12 +6,14 @@ instance ids.
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
 from penstock.api.replies import once_committed
-from penstock.api.slices import in_slices
+from penstock.api.slices import Writing, in_slices
 from penstock.coordination.group.classic.leaving import leave
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import classic_members
@@ -46,20 +48,21 @@ def leave_group(
         return shard.decide(request.group_id, leave_alone)
     return in_slices(
         broker,
-        _in_turns(broker, request),
+        _in_turns(broker, request, call.version),
         lambda members: _once_committed(broker, request, members),
     )
 
 
-def _in_turns(broker: Broker, request: LeaveGroupRequest) -> Steps[list[MemberResponse]]:
+def _in_turns(broker: Broker, request: LeaveGroupRequest, version: int) -> Steps[Any]:
     """Some members in each, which mostly are all."""
     for each in request.members:
         check_ids(each.member_id, each.group_instance_id)
-    told: list[MemberResponse] = []
+    told = Writing(version)
     for start in range(0, max(len(request.members), 1), MEMBERS_A_TURN):
         if start:
             yield None
-        told += _take_turn(broker, request, request.members[start : start + MEMBERS_A_TURN])
+        some = request.members[start : start + MEMBERS_A_TURN]
+        yield from told.add_all(_take_turn(broker, request, some))
     return told
 
 
@@ -80,7 +83,7 @@ def _take_turn(
 
 
 def _once_committed(
-    broker: Broker, request: LeaveGroupRequest, members: list[MemberResponse]
+    broker: Broker, request: LeaveGroupRequest, members: Any
 ) -> Outcome[LeaveGroupResponse]:
     shard = broker.groups.shard(request.group_id)
     rest = shard.rest(shard.groups.get(request.group_id))

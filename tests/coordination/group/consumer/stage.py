@@ -116,7 +116,7 @@ class Stage:
         )
         answer = decide(turn, self.group)
         self.written = turn.events
-        self.answers = turn.answers
+        self.answers = list(turn.answers)
         for event in turn.events:
             raw = encode_key(event.key)
             value = None if event.value is None else encode_value(event.value, event.version)
@@ -127,7 +127,7 @@ class Stage:
             self.wake_ms = min(turn.wake_ms, self.wake_ms or turn.wake_ms)
         if self.group.is_forgotten:
             self.groups.remove(NAME)
-        for waiting, late in turn.answers:
+        for waiting, late in self.answers:
             self.on_answer(waiting, late)
         self._check_deadlines()
         return answer

@@ -18,7 +18,7 @@ from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic, Member
 from penstock.coordination.group.classic.stored import write_empty
 from penstock.coordination.group.groups import Group
-from penstock.coordination.turn import Turn
+from penstock.coordination.turn import Reply, Turn
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k11_join_group import JoinGroupResponse, JoinGroupResponseMember
 from penstock.wire.messages.k14_sync_group import SyncGroupResponse
@@ -99,20 +99,22 @@ def _begin_generation(turn: Turn, body: Classic) -> None:
 
 
 def _tell_generation(turn: Turn, body: Classic) -> None:
-    """As `joined`, made for all followers together: there may be ten thousand of them."""
-    protocol, leader = body.protocol, body.leader or ""
-    follower = partial(
-        JoinGroupResponse, 0, 0, body.generation, body.protocol_type, protocol, leader, False
-    )
+    """As `joined`, for all followers together: there may be ten thousand of them."""
+    leader = body.members[body.leader or ""]
+    turn.answer(body.take_join(leader), joined(body, leader))
+    leader.is_new = False
+    followers: list[tuple[Reply, str]] = []
     for member in body.members.values():
-        if member.join is None:  # a static one that may come back
+        if member.join is not None:
+            followers.append((member.join, member.id))
+            member.is_new = False
+            member.join = None
+        elif member is not leader:  # a static one that may come back
             member.before = member.before or member.assignment
         member.assignment = b""
-        reply = body.take_join(member)
-        if reply is not None:
-            member.is_new = False
-            is_leader = member.id == leader
-            turn.answer(reply, joined(body, member) if is_leader else follower(member.id))
+    body.joined = 0
+    told = (0, 0, body.generation, body.protocol_type, body.protocol, leader.id, False)
+    turn.answer_alike(followers, partial(JoinGroupResponse, *told))
     touch_all(turn, body.members.values())
 
 
@@ -181,4 +183,4 @@ def touch_all(turn: Turn, members: Collection[Member]) -> None:
     for member in members:
         member.deadline_ms = now_ms + member.session_timeout_ms
     if members:
-        turn.wake_at(now_ms + min(member.session_timeout_ms for member in members))
+        turn.wake_at(min([member.deadline_ms for member in members]))

@@ -70,8 +70,8 @@ def _take_plan(
 def _tell_plan(turn: Turn, body: Classic, plan: Mapping[str, bytes]) -> None:
     answer = partial(SyncGroupResponse, 0, 0, body.protocol_type, body.protocol)
     told = [member for member in body.members.values() if member.sync is not None]
+    turn.answer_alike([(each.sync, plan.get(each.id, b"")) for each in told], answer)
     for member in told:
-        turn.answer(member.sync, answer(plan.get(member.id, b"")))
         member.sync = None
     touch_all(turn, told)
 

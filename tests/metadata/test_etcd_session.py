@@ -10,7 +10,7 @@ import pytest
 
 from penstock.errors import Unusable
 from penstock.metadata.store import Unavailable
-from penstock.metadata.stores import etcd_session
+from penstock.metadata.stores import monotonic
 from penstock.metadata.stores.etcd_gateway import Gateway
 from penstock.metadata.stores.etcd_messages import (
     RANGE,
@@ -58,7 +58,7 @@ def etcd() -> Etcd:
 async def session(etcd: Etcd) -> AsyncIterator[EtcdSession]:
     """Begun a while ago, so that a renewal shows."""
     granted = Granted(Header(), 7, TTL_S)
-    begun_ms = etcd_session.now_ms() - 1000
+    begun_ms = monotonic.now_ms() - 1000
     made = EtcdSession(cast(Gateway, etcd), granted, begun_ms, lambda session: None)
     yield made
     await made.stop_renewing()
@@ -70,9 +70,9 @@ async def until(reached: Callable[[], bool]) -> None:
 
 
 async def test_a_renewal_counts_from_before_it_was_sent(etcd: Etcd, session: EtcdSession) -> None:
-    before_ms = etcd_session.now_ms()
+    before_ms = monotonic.now_ms()
     assert await session._renew_once()
-    after_ms = etcd_session.now_ms()
+    after_ms = monotonic.now_ms()
     assert before_ms <= session.deadline_ms - TTL_S * 1000 <= after_ms
     assert etcd.asked == [RENEW, RANGE]
 
@@ -101,7 +101,7 @@ async def test_a_session_that_cannot_be_renewed_in_time_is_suspended_but_not_los
     etcd.problem = Unavailable("no etcd")
     granted = Granted(Header(), 7, 1)
     session = EtcdSession(
-        cast(Gateway, etcd), granted, etcd_session.now_ms() - 990, lambda session: None
+        cast(Gateway, etcd), granted, monotonic.now_ms() - 990, lambda session: None
     )
     await until(lambda: session.suspended and RENEW in etcd.asked)
     assert not session.lost
@@ -115,7 +115,7 @@ async def test_a_session_that_etcd_will_not_renew_is_lost(etcd: Etcd) -> None:
     etcd.problem = Unusable("wrong password")
     ended: list[EtcdSession] = []
     granted = Granted(Header(), 7, 1)
-    session = EtcdSession(cast(Gateway, etcd), granted, etcd_session.now_ms(), ended.append)
+    session = EtcdSession(cast(Gateway, etcd), granted, monotonic.now_ms(), ended.append)
     await session.wait_lost()
     assert session.suspended
     assert ended == [session]

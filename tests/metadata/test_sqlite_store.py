@@ -19,7 +19,7 @@ import pytest
 import penstock
 from penstock.errors import Unusable
 from penstock.metadata.store import Conflict, Events, NoRoom, Reset, Unavailable
-from penstock.metadata.stores import sqlite_file, sqlite_lookout, sqlite_schema
+from penstock.metadata.stores import monotonic, sqlite_file, sqlite_lookout, sqlite_schema
 from penstock.metadata.stores.sqlite import SqliteStore
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(penstock.__file__).parents[1])}
@@ -280,7 +280,7 @@ async def test_nobody_is_taken_for_dead_because_there_was_no_room(
     file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.begin_session(2000)
-    now_ms = sqlite_schema.now_ms()
+    now_ms = monotonic.now_ms()
     monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
     fill(file)
     now_ms += 5000
@@ -295,7 +295,7 @@ async def test_nobody_is_taken_for_dead_because_our_own_commit_was_slow(
     file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.begin_session(2000)
-    now_ms = sqlite_schema.now_ms()
+    now_ms = monotonic.now_ms()
     monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
     with file._writing():
         now_ms += 5000
@@ -308,7 +308,7 @@ async def test_a_conflict_does_not_put_off_the_end_of_leases(
     file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.begin_session(2000)
-    now_ms = sqlite_schema.now_ms()
+    now_ms = monotonic.now_ms()
     monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
     now_ms += 5000
     with pytest.raises(Conflict):
@@ -320,7 +320,7 @@ async def test_a_lease_is_ended_at_the_second_look_so_that_who_waited_for_the_lo
     file: sqlite_file.SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short, long = file.begin_session(2000), file.begin_session(60_000)
-    now_ms = sqlite_schema.now_ms()
+    now_ms = monotonic.now_ms()
     monkeypatch.setattr(sqlite_file, "now_ms", lambda: now_ms)
     for _ in range(3):
         now_ms += 2001

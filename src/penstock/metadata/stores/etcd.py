@@ -37,9 +37,10 @@ from penstock.metadata.stores.etcd_messages import (
     trial,
     watching,
 )
-from penstock.metadata.stores.etcd_session import EtcdSession, now_ms
+from penstock.metadata.stores.etcd_session import EtcdSession
 from penstock.metadata.stores.etcd_version import warn_if_old
 from penstock.metadata.stores.etcd_watch import Steps, entry_of
+from penstock.metadata.stores.monotonic import now_ms
 from penstock.world.ports import Chance
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from penstock.errors import Unusable
-from penstock.metadata.store import Check, Entry, Events, Put, Reset, Unavailable, Unknown
+from penstock.metadata.store import Check, Entry, Events, Put, Reset, Unavailable
+from penstock.metadata.stores.monotonic import now_ms
+from penstock.metadata.stores.renewed_session import RenewedSession
 from penstock.metadata.stores.sqlite_file import SqliteFile
 from penstock.metadata.stores.sqlite_lookout import Lookout
-from penstock.metadata.stores.sqlite_schema import now_ms
 from penstock.metadata.stores.sqlite_thread import SqliteThread, hand_over
 
 TTL_MIN_MS = 2000
@@ -138,60 +138,20 @@ class SqliteStore:
         self._moved = asyncio.Event()
 
 
-class SqliteSession:
-    """Renewed from the loop, not from the thread: a broker whose loop hangs is not alive."""
-
+class SqliteSession(RenewedSession):
     def __init__(self, store: SqliteStore, number: int, ttl_ms: float, deadline_ms: float) -> None:
         self._store = store
-        self._number = number
-        self._ttl_ms = ttl_ms
-        self._deadline_ms = deadline_ms
-        self._lost = asyncio.Event()
-        self._renewing = asyncio.create_task(self._renew(), name=f"lease {number}")
+        super().__init__(number, ttl_ms, deadline_ms)
 
-    @property
-    def id(self) -> str:
-        return str(self._number)
-
-    @property
-    def deadline_ms(self) -> float:
-        return self._deadline_ms
-
-    @property
-    def suspended(self) -> bool:
-        return self.lost or now_ms() >= self._deadline_ms
-
-    @property
-    def lost(self) -> bool:
-        return self._lost.is_set()
-
-    async def wait_lost(self) -> None:
-        await self._lost.wait()
-
-    async def close(self) -> None:
-        await self.stop_renewing()
-        if not self.lost:
-            self._lost.set()
-            await self._store.end(self._number)
-
-    async def stop_renewing(self) -> None:
-        """Leaves the lease to end by itself, as when the process dies."""
-        self._store.forget(self)
-        self._renewing.cancel()
-        await asyncio.wait([self._renewing])
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(self._ttl_ms / 3000)
-            begun_ms = now_ms()
-            try:
-                alive = await self._store.renew(self._number)
-            except (Unavailable, Unknown):
-                continue  # the deadline stays where it was, so the owner sees itself suspended
-            except Unusable:
-                alive = False  # nor can it be kept alive: who registers again learns why
-            if not alive:
-                self._lost.set()
-                self._store.forget(self)
-                return
+    async def _renew_once(self) -> bool:
+        begun_ms = now_ms()
+        alive = await self._store.renew(self._number)
+        if alive:
             self._deadline_ms = begun_ms + self._ttl_ms
+        return alive
+
+    async def _end(self) -> None:
+        await self._store.end(self._number)
+
+    def _over(self) -> None:
+        self._store.forget(self)

@@ -31,7 +31,8 @@ from penstock.metadata.store import (
     Unknown,
 )
 from penstock.metadata.stores import sqlite_schema
-from penstock.metadata.stores.sqlite_schema import boot_id, now_ms, surely_not_written
+from penstock.metadata.stores.monotonic import now_ms
+from penstock.metadata.stores.sqlite_schema import boot_id, surely_not_written
 
 TOMBSTONES_MAX = 20_000
 WAL_PAGES = 100

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from penstock.errors import Unusable
 from penstock.metadata.store import Unavailable, Unknown
+from penstock.metadata.stores.monotonic import now_ms
 from penstock.metadata.stores.sqlite_file import SqliteFile
-from penstock.metadata.stores.sqlite_schema import now_ms
 
 LOOK_MS, LOOK_ALONE_MS = 10, 250
 EXPIRY_CHECK_MS = 500

@@ -6,6 +6,7 @@ import sqlite3
 import time
 
 from penstock.errors import Unusable
+from penstock.metadata.stores.monotonic import now_ms
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x50656E73
@@ -67,10 +68,6 @@ def _create(db: sqlite3.Connection) -> None:
 def _pragma(db: sqlite3.Connection, name: str) -> int:
     value: int = db.execute(f"PRAGMA {name}").fetchone()[0]
     return value
-
-
-def now_ms() -> float:
-    return time.monotonic() * 1000
 
 
 def busy(problem: sqlite3.DatabaseError) -> bool:

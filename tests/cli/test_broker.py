@@ -146,6 +146,9 @@ def test_settings_of_a_broker_or_of_all_change_while_they_run(cluster: Cluster) 
     cluster.lines("broker", "config", "2", "--unset", rate)
     cluster.until_shown(f"{rate}=9000  (set by cluster)", "broker", "config", "2")
     assert cluster.call("broker", "config", "both").exit_code == 2
+    unknown = cluster.call("broker", "config", "99", "--timeout", "600")
+    assert unknown.exit_code == 1
+    assert "broker 99: it is not registered; `penstock broker list` shows" in unknown.stderr
 
 
 def test_a_broker_that_there_is_not_is_said_so(cluster: Cluster) -> None:

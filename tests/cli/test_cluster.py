@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,3 +41,27 @@ def test_a_cluster_that_is_up_takes_topics_with_a_replica_on_each_broker(
         topic = f"of-{row['broker']}"
         made = run(row["address"], "topic", "create", topic, "--replication-factor", "3")
         assert made.exit_code == 0, made.stderr
+
+
+def test_a_cluster_with_a_setting_that_is_not_there_is_wrong_usage(
+    tmp_path: Path, offline: Penstock
+) -> None:
+    told = offline("cluster", "up", "--data-dir", str(tmp_path / "cluster"), "--set", "foo=bar")
+    assert told.exit_code == 2
+    assert "unknown setting foo" in told.stderr
+    assert not (tmp_path / "cluster").exists()
+
+
+def test_why_a_cluster_does_not_start_is_said_at_once(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "penstock", "cluster", "up", "--brokers", "1", "--detach"]
+        told = subprocess.run(
+            [*command, "--data-dir", str(tmp_path), "--base-port", str(port)],
+            capture_output=True,
+            text=True,
+            timeout=START_S_MAX,
+            check=False,
+        )
+    assert told.returncode == 1
+    assert f"broker 1 did not start: cannot listen at 127.0.0.1:{port}" in told.stderr

@@ -180,6 +180,7 @@ def config(
         all_broker_configs,
         alter_broker,
         broker_configs,
+        check_registered,
     )
 
     node = _broker_or_all(broker)
@@ -189,6 +190,7 @@ def config(
             alter_broker(client, node, changes)
         found = all_broker_configs(client) if node is None else {}
         if node is not None and not changes:
+            check_registered(client, node)
             found = broker_configs(client, node)
     shown = {name: each for name, each in found.items() if each.source != DEFAULT}
     if as_json:

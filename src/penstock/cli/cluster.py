@@ -11,12 +11,14 @@ from pathlib import Path
 
 import click
 
+from penstock import config_file
 from penstock.cli.local_cluster import (
     READY_S_MAX,
     LocalCluster,
     State,
     is_alive,
     read_state,
+    reason_in,
     stop_cluster,
 )
 from penstock.cli.options import json_option, set_option
@@ -64,6 +66,8 @@ def up(
     settings: dict[str, str],
 ) -> None:
     """Start brokers 1 to N, and start each again when it dies, until Ctrl-C."""
+    if wrong := config_file.problems(settings):
+        raise click.UsageError("; ".join(wrong))
     if detach:
         _detach(data_dir)
         return
@@ -98,7 +102,8 @@ def _detach(folder: Path) -> None:
             click.echo(f"penstock cluster ready: {state.bootstrap}")
             return
         time.sleep(0.05)
-    raise Unusable(f"the cluster did not start; {folder / 'cluster.log'} says why")
+    reason = reason_in(folder / "cluster.log")
+    raise Unusable(reason or f"the cluster did not start; {folder / 'cluster.log'} may say why")
 
 
 def _state_of(folder: Path, pid: int) -> State | None:

@@ -150,10 +150,8 @@ class LocalCluster:
         line = process.stdout.readline()
         if not line.startswith(READY):
             process.wait()
-            raise Unusable(
-                f"broker {index + 1} did not start; {self.folder / f'broker-{index + 1}.log'} "
-                "says why"
-            )
+            path = self.folder / f"broker-{index + 1}.log"
+            raise Unusable(f"broker {index + 1} did not start: {reason_in(path) or f'see {path}'}")
         self._ports[index] = int(line.rpartition(":")[2])
         self._tell(line.rstrip())
 
@@ -222,3 +220,13 @@ def _end(pid: int) -> None:
         if time.monotonic() > give_up_s:
             raise Unusable(f"process {pid} does not stop; look at its log")
         time.sleep(LOOK_S / 2)
+
+
+def reason_in(path: Path) -> str:
+    """What the last line of a log says, if that is why its writer has given up."""
+    lines = path.read_text(errors="replace").splitlines()
+    last = lines[-1] if lines else ""
+    for prefix in ("penstock: ", "Error: "):
+        if last.startswith(prefix):
+            return last.removeprefix(prefix)
+    return ""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from penstock.client.cluster import WireClient
 from penstock.client.connection import Address
-from penstock.client.errors import check
+from penstock.client.errors import check, refused
+from penstock.errors import ErrorCode
 from penstock.wire.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -160,6 +161,16 @@ def topic_configs(client: WireClient, name: str) -> dict[str, ConfigValue]:
 
 def group_configs(client: WireClient, name: str) -> dict[str, ConfigValue]:
     return _configs_anywhere(client, f"group {name}", _GROUP, name)
+
+
+def check_registered(client: WireClient, node: int) -> None:
+    """Raises ClientError at once: it is not waited for, as it may be a number that never was."""
+    if node not in describe_cluster(client).brokers:
+        raise refused(
+            f"broker {node}",
+            ErrorCode.BROKER_NOT_AVAILABLE,
+            "it is not registered; `penstock broker list` shows those that are",
+        )
 
 
 def broker_configs(client: WireClient, node: int) -> dict[str, ConfigValue]:

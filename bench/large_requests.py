@@ -1,4 +1,4 @@
-"""Requests that name ten thousand topics: for how long one of them holds the loop at most."""
+"""Requests of ten thousand topics or partitions: for how long one holds the loop at most."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import os
 from pathlib import Path
 
 from bench.measurement import Result
-from bench.raw_client import join
+from bench.raw_client import batch_of, join
 from bench.watched_broker import watched_broker
 from penstock.wire.codec import Message, encode_request
+from penstock.wire.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from penstock.wire.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from penstock.wire.messages.k08_offset_commit import (
@@ -32,6 +37,8 @@ GOAL_MS = 10
 def large_requests(profile: Path | None = None) -> Result:
     held: dict[str, float] = {}
     with watched_broker(profile) as (broker, client):
+        client.create_topic("written", TOPICS)
+        client.ask(join(encode_request(_produce(), 9, 1, "bench")))  # makes their files
         for what, (request, version) in _requests().items():
             frame = join(encode_request(request, version, 1, "bench"))
             broker.look()
@@ -51,6 +58,7 @@ def large_requests(profile: Path | None = None) -> Result:
 
 def _requests() -> dict[str, tuple[Message, int]]:
     return {
+        "Produce": (_produce(), 9),
         "Metadata": (_metadata(), 9),
         "Fetch": (_fetch(), 11),
         "Fetch, in a session": (_fetch(session_epoch=0), 11),
@@ -58,6 +66,14 @@ def _requests() -> dict[str, tuple[Message, int]]:
         "OffsetCommit": (_offset_commit(), 8),
         "LeaveGroup": (_leave_group(), 5),
     }
+
+
+def _produce() -> Message:
+    batch = batch_of(1, 20)
+    parts = [PartitionProduceData(index, batch) for index in range(TOPICS)]
+    return ProduceRequest(
+        acks=1, timeout_ms=30_000, topic_data=[TopicProduceData("written", partition_data=parts)]
+    )
 
 
 def _metadata() -> Message:

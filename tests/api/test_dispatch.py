@@ -103,7 +103,7 @@ LARGE = [
     (
         ProduceRequest(
             topic_data=[
-                TopicProduceData(name, partition_data=[PartitionProduceData(0, bytes(300))])
+                TopicProduceData(name, partition_data=[PartitionProduceData(0, bytes(500))])
                 for name in NAMES
             ]
         ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -111,3 +114,28 @@ async def test_who_has_waited_long_enough_is_to_ask_again(orders: Desk, name: st
     parts = parts_of(await again.ask_and_wait(request, version))
     assert {part.error_code for part in parts} == {ErrorCode.NOT_LEADER_OR_FOLLOWER}
     assert waits == [MAX_WAIT_MS if request is FETCH else WAIT_MS_MAX]
+
+
+async def test_a_log_that_cannot_be_opened_keeps_nothing_of_those_who_asked_for_it(
+    desk: Desk,
+) -> None:
+    """Why it cannot is told to each of them; an exception would keep what all of them held."""
+    desk.create("orders")
+    make_slow_to_open(desk, "orders")
+    again = reopened(desk)
+    folder = Path(again.broker.config.data_dir) / "orders-0"
+    (folder / "leader-epoch-checkpoint").write_text("99\n0\n")
+    codes = []
+    for _ in range(20):
+        answer: Any = await again.ask_and_wait(FETCH, 11)
+        codes.append(answer.responses[0].partitions[0].error_code)
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * 20
+    kept = [each for each in gc.get_objects() if isinstance(each, Exception)]
+    assert all(_depth(each.__traceback__) < 20 for each in kept)
+
+
+def _depth(trace: TracebackType | None) -> int:
+    depth = 0
+    while trace is not None:
+        depth, trace = depth + 1, trace.tb_next
+    return depth

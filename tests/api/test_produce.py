@@ -469,3 +469,53 @@ def test_many_logs_that_are_new_are_made_before_anything_is_appended(desk: Desk)
     assert [desk.broker.leader("news", index).log.end_offset for index in range(partitions)] == [
         1 for _ in range(partitions)
     ]
+
+
+def to_many(topic: str, partitions: int, acks: int) -> ProduceRequest:
+    request = produce_of(topic, a_batch(b"one"), acks=acks)
+    data = request.topic_data[0].partition_data
+    data += [PartitionProduceData(index, a_batch(b"one")) for index in range(1, partitions)]
+    return request
+
+
+async def test_what_is_for_hundreds_of_partitions_is_appended_and_written_in_slices(
+    desk: Desk,
+) -> None:
+    partitions = k00_produce.AT_ONCE + 1
+    desk.create("news", partitions)
+    call = desk.call(to_many("news", partitions, acks=1), 9)
+    assert isinstance(call.request, ProduceRequest)
+    received = [part.records for part in call.request.topic_data[0].partition_data]
+    outcome = call.run(desk.broker)
+    for each in received:
+        assert isinstance(each, memoryview)
+        each[:] = bytes(len(each))  # the buffer is used again
+    while isinstance(outcome, Resume):
+        outcome = outcome.then(await outcome.work())
+    leaders = [desk.broker.leader("news", index) for index in range(partitions)]
+    assert [each.log.end_offset for each in leaders] == [1] * partitions
+    assert [each.log.written_end for each in leaders] == [1] * partitions
+    told = outcome.responses[0].partition_responses
+    assert [(part.index, part.error_code) for part in told] == [(n, 0) for n in range(partitions)]
+
+
+async def test_acks_all_for_hundreds_of_partitions_waits_for_each_and_looks_at_each_once(
+    desk: Desk,
+) -> None:
+    partitions = k00_produce.AT_ONCE + 1
+    desk.create("news", partitions)
+    outcome = desk.call(to_many("news", partitions, acks=-1), 9).run(desk.broker)
+    while isinstance(outcome, Resume):
+        outcome = outcome.then(await outcome.work())
+    assert isinstance(outcome, Later)
+    leaders = [desk.broker.leader("news", index) for index in range(partitions)]
+    woken: list[None] = []
+    outcome.sources[0].watch(lambda: woken.append(None))
+    for number, leader in enumerate(leaders):
+        assert outcome.answer(False) is None, f"{number} are committed"
+        assert len(outcome.sources) == 1
+        leader.log.end_sync(leader.log.begin_sync())
+        assert leader.advance()
+        leader.announce()
+    assert outcome.answer(False) is not None
+    assert woken

@@ -352,6 +352,9 @@ class BrokenCall:
     def run(self, broker: object) -> Any:
         return self.outcome
 
+    def is_long(self, answer: object) -> bool:
+        return False
+
     def encode(self, answer: object) -> list[bytes]:
         raise ValueError("no such field")
 
@@ -446,7 +449,7 @@ async def test_a_request_of_more_partitions_than_anyone_has_is_not_decoded(
     topic.partition_data = parts
     connection = house.connect()
     connection.give(frame_of(ProduceRequest(acks=1, topic_data=[topic]), version))
-    assert connection.is_closed
+    await house.settle(lambda: connection.is_closed)
     assert "too many partitions" in caplog.text
 
 

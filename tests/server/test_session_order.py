@@ -92,6 +92,9 @@ class ScriptedCall:
         self.script.begun.append(self.number)
         return self.script.outcome(self.number, self.script.kinds[self.number])
 
+    def is_long(self, answer: Answer) -> bool:
+        return answer.number % 3 == 0
+
     def encode(self, answer: Answer) -> list[bytes]:
         return [framed(answer.number.to_bytes(4, "big") + b"x" * (answer.number % 7))]
 

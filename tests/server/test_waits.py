@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from functools import partial
 from typing import Any
 
 from penstock.api.outcome import Later
-from penstock.replication.signals import Signal
+from penstock.replication.signals import Line, Reached, Signal
 from penstock.server.deadlines import Deadlines
 from penstock.server.waits import Slot, Waiting
 
 LONG_MS = 10**9
+
+
+class Answer:
+    """Some answer that can be watched."""
+
+
+def _first(answers: list[Answer], _: bool) -> Answer:
+    return answers[0]
 
 
 def waiting(later: Later[Any], given: list[Any]) -> Waiting:
@@ -34,6 +45,46 @@ async def test_any_of_several_sources_wakes_and_all_are_let_go_at_the_end() -> N
     assert [len(source) for source in sources] == [0, 0]
     sources[0].fire()
     assert given == ["done"]
+
+
+async def test_who_leaves_while_it_waits_is_let_go_without_a_collector() -> None:
+    """The collector of a busy broker does not look at what has lived for long."""
+    slot, source = Slot(), Signal()
+
+    class Session:
+        def deliver(self, answer: Any) -> None:
+            slot.parts = [answer]
+
+    def begin() -> weakref.ref[Session]:
+        session = Session()
+
+        def deliver(answer: Any) -> None:
+            slot.waiting = None
+            session.deliver(answer)
+
+        deadlines = Deadlines(asyncio.get_running_loop())
+        slot.waiting = Waiting(deadlines, Later([source], lambda _: None, LONG_MS), deliver)
+        return weakref.ref(session)
+
+    session = begin()
+    gc.disable()
+    try:
+        assert session() is not None
+        slot.cancel()
+        assert session() is None
+    finally:
+        gc.enable()
+
+
+async def test_who_is_done_holds_nothing_even_if_it_stands_in_line_still() -> None:
+    line, answers = Line(), [Answer()]
+    held = weakref.ref(answers[0])
+    wait = waiting(Later([Reached(line, 5)], partial(_first, answers.copy()), LONG_MS), [])
+    answers.clear()
+    assert held() is not None
+    wait.cancel()
+    assert len(line) == 1
+    assert held() is None
 
 
 async def test_at_the_deadline_there_is_an_answer_whatever_has_happened() -> None:

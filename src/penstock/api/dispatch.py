@@ -8,6 +8,7 @@ from penstock.wire.codec import Message, request_header
 from penstock.wire.elements import check_elements, has_more
 from penstock.wire.fetch_answer import encode_fetched
 from penstock.wire.messages import ApiKey
+from penstock.wire.messages.k00_produce import ProduceResponse
 from penstock.wire.messages.k01_fetch import FetchResponse
 from penstock.wire.short_fetch import read_fetch
 from penstock.world.ports import Part
@@ -23,7 +24,10 @@ Ten thousand partitions, each in a topic of its own, are 20,000."""
 ELEMENTS_AT_ONCE_MAX = 5_000
 """Of a request that is decoded on the loop: some milliseconds."""
 PARTITIONS_AT_ONCE_MAX = 2_000
-"""Of an answer to a fetch that is encoded on the loop."""
+"""Of an answer that is encoded on the loop."""
+COPIED_BYTES_MAX = 4 << 20
+"""Of a produce request that is decoded off the loop. Batches stay in the receive buffer else, and
+copying them would take as long as decoding."""
 
 
 class Large(Exception):
@@ -42,8 +46,20 @@ class FetchCall(Call):
 
     def is_long(self, answer: Message) -> bool:
         assert isinstance(answer, FetchResponse)
-        topics = answer.responses
-        return sum(len(each.partitions) for each in topics) > PARTITIONS_AT_ONCE_MAX
+        count = sum(len(topic.partitions) for topic in answer.responses)
+        return count > PARTITIONS_AT_ONCE_MAX
+
+
+class ProduceCall(Call):
+    __slots__ = ()
+
+    def is_long(self, answer: Message) -> bool:
+        assert isinstance(answer, ProduceResponse)
+        count = sum(len(topic.partition_responses) for topic in answer.responses)
+        return count > PARTITIONS_AT_ONCE_MAX
+
+
+KINDS: dict[int, type[Call]] = {ApiKey.FETCH: FetchCall, ApiKey.PRODUCE: ProduceCall}
 
 
 def read_call(frame: memoryview, peer: str, now_ms: int) -> Call:
@@ -70,7 +86,7 @@ def _read(frame: memoryview, peer: str, now_ms: int, *, may_be_large: bool) -> C
         if len(frame) > COUNTED_FROM_BYTES:
             _check_lists(api, frame, version, body, may_be_large)
         request = api.request.decode(frame, version, body)
-        kind = FetchCall if api is FETCH else Call
+        kind = KINDS.get(api.key, Call)
         return kind(api, version, header.correlation_id, header.client_id, peer, now_ms, request)
     if key != ApiKey.API_VERSIONS:
         raise Unanswerable(f"{api.name} version {version} is not supported")
@@ -81,9 +97,8 @@ def _read(frame: memoryview, peer: str, now_ms: int, *, may_be_large: bool) -> C
 
 
 def _check_lists(api: Api, frame: memoryview, version: int, body: int, may_be_large: bool) -> None:
-    """Produce is never large: its batches are to stay where they are until they are written."""
     if api.key == ApiKey.PRODUCE:
-        may_be_large = True
+        may_be_large = may_be_large or len(frame) > COPIED_BYTES_MAX
     elif len(frame) > LISTS_BYTES_MAX:
         raise Unanswerable(
             f"a request of {len(frame)} bytes that is not Produce; the limit is {LISTS_BYTES_MAX}"

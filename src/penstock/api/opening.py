@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.log.log_dir import LogDir
@@ -30,6 +31,16 @@ class NotOpen(Refused):
         self.log = log
 
 
+class Failed(NamedTuple):
+    """Not the exception itself, which would keep all that it ever went through."""
+
+    reason: str
+    is_known: bool
+    """Else it is a bug of ours."""
+    until_ms: float
+    """When it is tried again."""
+
+
 class Opening:
     def __init__(self, log_dir: LogDir, image: Image, monotonic_ms: Callable[[], float]) -> None:
         self._log_dir = log_dir
@@ -39,8 +50,8 @@ class Opening:
         """For a log that takes long to open; whether that is done."""
         self.ended: Callable[[Sequence[PartitionLog], float], Awaitable[None]] = _needs_no_wait
         """Whether or not the logs can be opened; it waits for so many milliseconds at most."""
-        self._failed: dict[PartitionLog, tuple[Exception, float]] = {}
-        """Logs that could not be opened, and until when that is not tried again."""
+        self._failed: dict[PartitionLog, Failed] = {}
+        """Logs that could not be opened."""
         self._told: set[str] = set()
         """Partitions whose logs could not be opened, so that it is said once."""
 
@@ -70,15 +81,19 @@ class Opening:
         try:
             return log.open_a_little()
         except Exception as problem:
-            self._failed[log] = problem, self._monotonic_ms() + TRY_AGAIN_MS
+            now_ms = self._monotonic_ms()
+            is_known = isinstance(problem, OSError | Unusable)
+            failed = Failed(str(problem), is_known, now_ms + TRY_AGAIN_MS)
+            still = {log: each for log, each in self._failed.items() if each.until_ms > now_ms}
+            self._failed = {**still, log: failed}
             return True
 
     def _check(self, log: PartitionLog) -> None:
-        problem, until_ms = self._failed.get(log, (None, 0.0))
-        if problem is None:
+        failed = self._failed.get(log)
+        if failed is None:
             return
-        if self._monotonic_ms() < until_ms:
-            raise problem
+        if self._monotonic_ms() < failed.until_ms:
+            raise Unusable(failed.reason) if failed.is_known else RuntimeError(failed.reason)
         del self._failed[log]
 
     def waited_for(self, logs: Sequence[PartitionLog], wait_ms: float) -> Awaitable[None]:

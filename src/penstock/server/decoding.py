@@ -3,15 +3,12 @@ other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import asyncio
 
 from penstock.api.call import Call
 from penstock.api.dispatch import Large, read_call, read_large
 from penstock.wire.codec import Message
 from penstock.world.ports import Disk, Part
-
-T = TypeVar("T")
 
 WAITING_MAX = 16
 """Large requests whose bytes are kept until it is their turn: 16 MiB. Those that come while there
@@ -35,17 +32,22 @@ class Decoding:
 
     async def read_apart(self, frame: memoryview, peer: str, now_ms: int) -> Call:
         """The frame is to stay as it is meanwhile."""
-        return await self._apart(lambda: read_large(frame, peer, now_ms))
+        return await self._disk.offload_large(lambda: read_large(frame, peer, now_ms))
+
+    def count(self, task: asyncio.Task[None]) -> None:
+        """One that is to read a large request, until it is over, even if it never begins."""
+        self._waiting += 1
+        task.add_done_callback(self._uncount)
+
+    def _uncount(self, _: object) -> None:
+        self._waiting -= 1
 
     async def encoded(self, call: Call, answer: Message) -> list[Part]:
         """Nothing else may change the answer meanwhile."""
         if self._waiting < WAITING_MAX and call.is_long(answer):
-            return await self._apart(lambda: call.encode(answer))
+            self._waiting += 1
+            try:
+                return await self._disk.offload_large(lambda: call.encode(answer))
+            finally:
+                self._waiting -= 1
         return call.encode(answer)
-
-    async def _apart(self, work: Callable[[], T]) -> T:
-        self._waiting += 1
-        try:
-            return await self._disk.offload_large(work)
-        finally:
-            self._waiting -= 1

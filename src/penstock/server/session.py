@@ -239,11 +239,13 @@ class Session:
     def _take_large(self, frame: memoryview, now_ms: int) -> None:
         """Its memory is about to be used again, and it is decoded on another thread."""
         copy = memoryview(bytes(frame))
-        self._begin(self._answers.reserve(), partial(self._decoded, copy, now_ms))
+        task = self._begin(self._answers.reserve(), partial(self._decoded, copy, now_ms))
+        self._door.decoding.count(task)
 
-    def _begin(self, slot: Slot, begin: Callable[[], Awaitable[Begun]]) -> None:
-        self._task = self._door.loop.create_task(self._resume(slot, begin))
+    def _begin(self, slot: Slot, begin: Callable[[], Awaitable[Begun]]) -> asyncio.Task[None]:
+        task = self._task = self._door.loop.create_task(self._resume(slot, begin))
         self._stop_reading()
+        return task
 
     def _put(self, answer: bytes | Pledge) -> None:
         """An answer that is encoded already."""
@@ -287,6 +289,10 @@ class Session:
                 raise Unanswerable(f"the log could not be read: {answer}")
             if isinstance(answer, Exception):
                 answer = call.failure(answer)
+            if call.is_long(answer):
+                late = self._finish_late(call, slot, answer, 0)
+                self._door.keep(self._door.loop.create_task(late))
+                return
             self._answers.fill(slot, call.encode(answer))
         except Unanswerable as error:
             self._expel(str(error))
@@ -326,9 +332,7 @@ class Session:
         self._release_if_handled()
         self._go_on()
 
-    async def _finish_late(
-        self, call: Call, slot: Slot, outcome: Resume[Any], until: float
-    ) -> None:
+    async def _finish_late(self, call: Call, slot: Slot, outcome: Any, until: float) -> None:
         """`until`, in the loop's time, is when the wait ends even if it has to go on."""
         try:
             result = await unwound(call, outcome, self._door.change)

@@ -7,6 +7,7 @@ import errno
 import logging
 from collections.abc import Callable, Sequence
 
+from penstock.log.syncing import SyncToken
 from penstock.replication.replica import Replica
 from penstock.server.announcing import announce
 from penstock.world.ports import Disk, File
@@ -14,6 +15,8 @@ from penstock.world.ports import Disk, File
 log = logging.getLogger(__name__)
 
 RETRY_MS = 100
+AT_ONCE = 250
+"""Logs, between two pauses: a millisecond or two. A round may be of ten thousand."""
 
 
 class Syncer:
@@ -58,18 +61,25 @@ class Syncer:
             raise
 
     async def _round(self, leaders: list[Replica]) -> None:
-        tokens = [(leader, leader.log.begin_sync()) for leader in leaders if leader.over is None]
+        tokens: list[tuple[Replica, SyncToken]] = []
+        for number, leader in enumerate(leaders, 1):
+            if leader.over is None:
+                tokens.append((leader, leader.log.begin_sync()))
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
         files = [file for _, token in tokens for file in token.files]
         folders = [folder for _, token in tokens for folder in token.folders]
         await self._sync(files, folders)
-        moved = []
-        for leader, token in tokens:
-            leader.log.end_sync(token)
-            if leader.log.synced_end < min(token.end_offset, leader.log.end_offset):
-                self._wanted[leader] = None  # the log was cut meanwhile: the token does not count
-            if leader.advance():
-                moved.append(leader)
-        for leader in moved:
+        for number, (leader, token) in enumerate(tokens, 1):
+            self._end_sync(leader, token)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def _end_sync(self, leader: Replica, token: SyncToken) -> None:
+        leader.log.end_sync(token)
+        if leader.log.synced_end < min(token.end_offset, leader.log.end_offset):
+            self._wanted[leader] = None  # the log was cut meanwhile: the token does not count
+        if leader.advance():
             announce(leader)
 
     async def _sync(self, files: Sequence[File], folders: Sequence[str]) -> None:

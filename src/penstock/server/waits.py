@@ -21,8 +21,9 @@ class Slot:
         self.waiting: Waiting | None = None
 
     def cancel(self) -> None:
-        if self.waiting is not None:
-            self.waiting.cancel()
+        waiting, self.waiting = self.waiting, None  # or they would hold each other
+        if waiting is not None:
+            waiting.cancel()
 
 
 class Promise(Slot):
@@ -59,48 +60,55 @@ class Promise(Slot):
 
 
 class Waiting:
-    """One `Later` in a session's queue of answers. Calling it means: look again."""
+    """One `Later` in a session's queue of answers. Calling it means: look again.
 
-    __slots__ = ("_deadlines", "_deliver", "_later", "done")
+    It may stand in line somewhere long after it is done: then it holds nothing any more.
+    """
+
+    __slots__ = ("_deadlines", "_deliver", "_later")
 
     def __init__(
         self, deadlines: Deadlines, later: Later[Any], deliver: Callable[[Any], None]
     ) -> None:
-        self._later = later
-        self._deliver = deliver
+        self._later: Later[Any] | None = later
+        self._deliver: Callable[[Any], None] | None = deliver
         self._deadlines = deadlines
-        self.done = False
         deadlines.begin(self, later.wait_ms)
         for source in later.sources:
             source.watch(self)
 
     def __call__(self) -> None:
-        if self.done:
+        later = self._later
+        if later is None:
             return
-        answer = self._ask(False)
+        answer = _asked(later, False)
         if answer is None:
-            for source in self._later.sources:
+            for source in later.sources:
                 source.watch(self)
         else:
             self._finish(answer)
 
     def expire(self) -> None:
-        if not self.done:
-            self._finish(self._ask(True))
-
-    def _ask(self, time_is_up: bool) -> Any:
-        """The answer, or the exception that came instead: it must not hit who woke us."""
-        try:
-            return self._later.answer(time_is_up)
-        except Exception as error:
-            return error
+        if self._later is not None:
+            self._finish(_asked(self._later, True))
 
     def _finish(self, answer: Any) -> None:
+        deliver = self._deliver
         self.cancel()
-        self._deliver(answer)
+        if deliver is not None:
+            deliver(answer)
 
     def cancel(self) -> None:
-        self.done = True
-        self._deadlines.end(self, self._later.wait_ms)
-        for source in self._later.sources:
-            source.unwatch(self)
+        later, self._later, self._deliver = self._later, None, None
+        if later is not None:
+            self._deadlines.end(self, later.wait_ms)
+            for source in later.sources:
+                source.unwatch(self)
+
+
+def _asked(later: Later[Any], time_is_up: bool) -> Any:
+    """The answer, or the exception that came instead: it must not hit who woke us."""
+    try:
+        return later.answer(time_is_up)
+    except Exception as error:
+        return error

@@ -10,7 +10,7 @@ request does so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -19,9 +19,10 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call, Unanswerable
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
+from penstock.api.slices import in_slices
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
-from penstock.log.steps import Steps
+from penstock.log.steps import Steps, exhaust
 from penstock.log.validation import (
     EXPANDED_BYTES_ORDINARY,
     check_batch,
@@ -31,6 +32,7 @@ from penstock.log.validation import (
 )
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.replication.leader import Leader
+from penstock.replication.signals import Source
 from penstock.wire.batch import BatchHeader, read_header
 from penstock.wire.messages.k00_produce import (
     PartitionProduceData,
@@ -46,6 +48,10 @@ TOPIC_IDS_SINCE = 13
 NEW_LOGS_AT_ONCE = 8
 """Logs that are written to for the first time in one go: each takes the file system up to a
 millisecond."""
+AT_ONCE = 250
+"""Partitions that are looked up, or checked, between two pauses: a millisecond."""
+WRITTEN_AT_ONCE = 100
+"""Each takes a call of the operating system, and most of ten microseconds."""
 NAME_MAX, MESSAGE_MAX = 249, 1000
 """Characters that are told of a name, and in a message, which may quote what was sent."""
 
@@ -81,42 +87,68 @@ class Produce:
     call: Call
     response: ProduceResponse
     pieces: list[Piece] = field(default_factory=list)
+    is_kept: bool = False
+    """Whether the batches are copies, and not in a receive buffer that is used again."""
 
     def outcome(self) -> Outcome[ProduceResponse]:
+        if sum(len(topic.partition_data) for topic in self.request.topic_data) > AT_ONCE:
+            self.keep_records()
+            return in_slices(self.broker, self.closed(), self.once_found)
+        return self.once_found(exhaust(self.closed()))
+
+    def once_found(self, closed: list[PartitionLog]) -> Outcome[ProduceResponse]:
         """A log that takes long to open is waited for, and so do the requests after this one: were
         it refused at once, and a later one taken, a producer's batches would be out of order."""
-        if closed := list(self.closed()):
-            self.keep_records()
-            wait_ms = self.request.timeout_ms
-            work = partial(self.broker.opening.waited_for, closed, wait_ms)
-            return Resume(work, lambda _: self.once_open())
-        return self.once_open()
+        if not closed:
+            return self.once_open()
+        self.keep_records()
+        wait_ms = self.request.timeout_ms
+        work = partial(self.broker.opening.waited_for, closed, wait_ms)
+        return Resume(work, lambda _: self.once_open())
 
     def once_open(self) -> Outcome[ProduceResponse]:
-        for topic in self.request.topic_data:
-            answers = [self.check(topic, part) for part in topic.partition_data]
-            answered = TopicProduceResponse(topic.name, topic.topic_id, answers)
-            self.response.responses.append(answered)
+        return in_slices(self.broker, self.check_all(), lambda _: self.once_checked())
+
+    def once_checked(self) -> Outcome[ProduceResponse]:
         if any(is_heavy(piece.header, piece.leader.log.config) for piece in self.pieces):
             return self.look_inside_first()
         return self.append_all(self.pieces)
 
-    def closed(self) -> Iterator[PartitionLog]:
+    def closed(self) -> Generator[None, None, list[PartitionLog]]:
+        found = []
+        for number, (topic, part) in enumerate(self.parts(), 1):
+            try:
+                self.leader(topic, part)
+            except NotOpen as not_open:
+                found.append(not_open.log)
+            except Refused:
+                pass  # the answer says so
+            if number % AT_ONCE == 0:
+                yield None
+        return found
+
+    def parts(self) -> Iterator[tuple[TopicProduceData, PartitionProduceData]]:
         for topic in self.request.topic_data:
             for part in topic.partition_data:
-                try:
-                    self.leader(topic, part)
-                except NotOpen as not_open:
-                    yield not_open.log
-                except Refused:
-                    pass  # the answer says so
+                yield topic, part
+
+    def check_all(self) -> Steps[None]:
+        count = 0
+        for topic in self.request.topic_data:
+            answered = TopicProduceResponse(topic.name, topic.topic_id, [])
+            self.response.responses.append(answered)
+            for part in topic.partition_data:
+                answered.partition_responses.append(self.check(topic, part))
+                count += 1
+                if count % AT_ONCE == 0:
+                    yield None
 
     def keep_records(self) -> None:
         """The receive buffer is used again while this request waits."""
-        for topic in self.request.topic_data:
-            for part in topic.partition_data:
-                if isinstance(part.records, memoryview):
-                    part.records = memoryview(bytearray(part.records))
+        self.is_kept = True
+        for _, part in self.parts():
+            if isinstance(part.records, memoryview):
+                part.records = memoryview(bytearray(part.records))
 
     def leader(self, topic: TopicProduceData, part: PartitionProduceData) -> Leader:
         if self.call.version >= TOPIC_IDS_SINCE:
@@ -158,10 +190,10 @@ class Produce:
         return Piece(leader, batch, header, answer)
 
     def look_inside_first(self) -> Resume[ProduceResponse]:
-        # The bytes are copied: the receive buffer is used again while this one waits.
-        copies = [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in self.pieces]
-        limit = EXPANDED_BYTES_ORDINARY + _bytes_in(copies)
-        work = partial(_looked_inside, copies, self.call.now_ms, limit)
+        kept = self.pieces if self.is_kept else _copied(self.pieces)
+        self.is_kept = True
+        limit = EXPANDED_BYTES_ORDINARY + _bytes_in(kept)
+        work = partial(_looked_inside, kept, self.call.now_ms, limit)
         return Resume(lambda: self.broker.disk.offload(work), self.look_into_the_rest)
 
     def look_into_the_rest(self, looked: Looked) -> Outcome[ProduceResponse]:
@@ -178,16 +210,30 @@ class Produce:
 
     def append_all(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
         new = [piece.leader.log for piece in pieces if not piece.leader.log.has_folder]
-        if len(new) <= NEW_LOGS_AT_ONCE:
-            return self.append_now(pieces)
-        copies = [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
+        if len(new) <= NEW_LOGS_AT_ONCE and len(pieces) <= AT_ONCE:
+            return self.once_appended(self.append_some(pieces))
+        kept = pieces if self.is_kept else _copied(pieces)
         return Resume(
-            lambda: self.broker.in_steps(_prepared(new)), lambda _: self.append_now(copies)
+            lambda: self.broker.in_steps(self.append_in_slices(new, kept)), self.once_appended
         )
 
-    def append_now(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
+    def append_in_slices(self, new: list[PartitionLog], pieces: list[Piece]) -> Steps[list[Pledge]]:
+        """And each slice is written: all of them together would take much longer than to append."""
+        yield from _prepared(new)
+        pledges: list[Pledge] = []
+        for start in range(0, len(pieces), WRITTEN_AT_ONCE):
+            some = pieces[start : start + WRITTEN_AT_ONCE]
+            pledges += self.append_some(some)
+            for piece in some:
+                piece.leader.log.write_out()
+            yield None
+        return pledges
+
+    def append_some(self, pieces: list[Piece]) -> list[Pledge]:
         appended = (self.append(piece) for piece in pieces)
-        pledges = [pledge for pledge in appended if pledge is not None]
+        return [pledge for pledge in appended if pledge is not None]
+
+    def once_appended(self, pledges: list[Pledge]) -> Outcome[ProduceResponse]:
         if self.request.acks == ALL:
             return self.once_committed(pledges)
         if self.request.acks == NONE:
@@ -219,19 +265,23 @@ class Produce:
         if not waiting:
             return self.response
 
+        sources = [_reached(waiting[-1])]
+
         def answer(time_is_up: bool) -> ProduceResponse | None:
-            for leader, end, part in waiting:
-                if leader.high_watermark >= end:
-                    continue
-                if leader.over is not None:
-                    part.error_code = leader.over
-                elif time_is_up:
-                    part.error_code = ErrorCode.REQUEST_TIMED_OUT
-                else:
-                    return None
+            """One after the other is waited for: thousands would wake us thousands of times."""
+            while waiting:
+                leader, end, part = waiting[-1]
+                if leader.high_watermark < end:
+                    if leader.over is not None:
+                        part.error_code = leader.over
+                    elif time_is_up:
+                        part.error_code = ErrorCode.REQUEST_TIMED_OUT
+                    else:
+                        sources[0] = _reached(waiting[-1])
+                        return None
+                waiting.pop()
             return self.response
 
-        sources = [leader.reached(end) for leader, end, _ in waiting]
         return Later(sources, answer, max(self.request.timeout_ms, 0))
 
 
@@ -241,6 +291,14 @@ def produce(broker: Broker, request: ProduceRequest, call: Call) -> Outcome[Prod
     if request.transactional_id is not None:
         raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
     return Produce(broker, request, call, ProduceResponse()).outcome()
+
+
+def _reached(pledge: Pledge) -> Source:
+    return pledge.leader.reached(pledge.end)
+
+
+def _copied(pieces: list[Piece]) -> list[Piece]:
+    return [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
 
 
 def _bytes_in(pieces: list[Piece]) -> int:

@@ -60,12 +60,15 @@ class Sending(Protocol):
 class Traffic(threading.Thread):
     """Sends without pause, by a producer that retries as producers do; notes what is acked."""
 
-    def __init__(self, address: str, topic: str, *, per_second: int = 300, **options: Any) -> None:
+    def __init__(
+        self, address: str, topic: str, *, per_second: int = 300, first: int = 0, **options: Any
+    ) -> None:
+        """`first`: how many messages others have sent before."""
         super().__init__(daemon=True)
         self.topic = topic
         self.acked: list[Ack] = []
         self.failed: list[str] = []
-        self.sent = 0
+        self.sent = first
         self._pause_s = 1 / per_second
         self._enough = threading.Event()
         self._one_at_a_time = threading.Lock()

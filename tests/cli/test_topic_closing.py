@@ -75,6 +75,15 @@ def test_eyes_are_told_what_is_waited_for() -> None:
     assert told[4].startswith("  client app wrote to them ")
 
 
+def test_eyes_are_told_where_all_partitions_have_to_be_read() -> None:
+    state = State(3, 0, 1000, None, "", "drained", None, {"g": 1})
+    assert closing_lines(state, 4)[1:] == [
+        "  partition 3 goes once every group has read all partitions",
+        "  writes to all partitions have been refused since 1970-01-01T00:00:01.000Z",
+        "  group g has 1 message of all partitions to read",
+    ]
+
+
 def test_eyes_are_told_that_writes_are_refused() -> None:
     told = closing_lines(State(1, 0, 1000, None, "", "retention", 500), 2)
     assert told[1] == (

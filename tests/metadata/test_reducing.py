@@ -44,6 +44,33 @@ def test_closing_partitions_are_closed_in_a_new_term_and_the_others_are_not(stag
     assert stage.orders.record.closing.closed_ms == 7
 
 
+def test_all_partitions_are_closed_where_the_new_number_does_not_divide_the_old_one(
+    stage: Stage,
+) -> None:
+    """Keys move between those that stay, too."""
+    stage.begin(4)
+    before = records(stage)
+    stage.apply(close(stage.image, ID, nonce=NONCE, now_ms=7))
+    stage.apply(settle_partitions(stage.image, [(ID, index) for index in range(1, 6)]))
+    assert not is_closed(stage.orders), "the first is open yet"
+    stage.settle()
+    assert is_closed(stage.orders)
+    terms = [each.leader_epoch for each in records(stage)]
+    assert terms == [each.leader_epoch + 1 for each in before]
+
+
+def test_partitions_that_stay_are_opened_after_the_cut_over(stage: Stage) -> None:
+    stage.begin(4)
+    stage.close()
+    stage.cut_over()
+    assert [each.is_closed for each in records(stage)] == [True] * 4
+    terms = [each.leader_epoch for each in records(stage)]
+    stage.settle()
+    assert [each.is_closed for each in records(stage)] == [False] * 4
+    assert [each.leader_epoch for each in records(stage)] == terms
+    assert not any(each.is_closed for each in records(stage, SEALED_NAME))
+
+
 def test_partitions_are_not_closed_twice_nor_where_none_are_closing(stage: Stage) -> None:
     assert not close(stage.image, ID, nonce=NONCE, now_ms=1).answer
     stage.begin()

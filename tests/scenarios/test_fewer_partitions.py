@@ -14,6 +14,7 @@ from tests.reduction_stage import (
     Groups,
     Reader,
     check_failures,
+    check_order,
     closing,
     create,
     penstock,
@@ -54,6 +55,60 @@ def test_clients_go_on_while_a_topic_loses_partitions(
     there = {(each.key, each.number) for each in (*left, *sealed)}
     assert {(ack.key, ack.number) for ack in acked} == there
     assert len(left) + len(sealed) == len(acked)
+
+
+def test_a_key_that_moves_between_partitions_that_stay_is_read_in_order(
+    broker: BrokerProcess, traffic: MakeTraffic, reader: Callable[..., Reader]
+) -> None:
+    """3 does not divide 4. So a group that has read all of the partition that goes, and not all of
+    the others, is waited for. That the controller has looked is seen by a topic that it is to look
+    at later."""
+    create(broker.address, "odd", 4)
+    create(broker.address, "later", 2)
+    slow = reader(broker.address, "odd-group", "odd")
+    slow.leaves = {0, 1, 2}
+    assert slow.has_partitions.wait(60)
+    sending = traffic(broker, "odd")
+    sending.go_on(200)
+    acked = sending.finish()
+    wait_until(lambda: _lag(broker, "odd", 3) == 0, "the group has read the last partition")
+    reduce(broker.address, "odd", 3)
+    reduce(broker.address, "later", 1)
+    wait_reduced(broker.address, "later", 1)
+    assert topics(broker.address)["odd"] == 4
+    assert list(closing(broker.address, "odd")["groups"]) == ["odd-group"]
+    slow.leaves = set()
+    wait_reduced(broker.address, "odd", 3)
+    again = traffic(broker, "odd", first=sending.sent)
+    again.go_on(200)
+    acked += again.finish()
+    assert again.failed == []
+    wanted = {(ack.key, ack.number) for ack in acked}
+    wait_until(lambda: wanted == {seen[1:] for seen in list(slow.seen)}, "all is read")
+    check_order("odd", slow.seen)
+
+
+def _lag(broker: BrokerProcess, topic: str, index: int) -> int | None:
+    rows = penstock(broker.address, "group", "describe", f"{topic}-group")["partitions"]
+    return {row["partition"]: row["lag"] for row in rows}.get(index)
+
+
+def test_clients_go_on_where_all_partitions_are_closed_for_a_moment(
+    broker: BrokerProcess, traffic: MakeTraffic, groups: Callable[[str, str], Groups]
+) -> None:
+    """What a producer holds at that moment goes where the old number has put it, so the order of
+    its keys is not looked at."""
+    create(broker.address, "thirds", 4)
+    sending, reading = traffic(broker, "thirds"), groups(broker.address, "thirds")
+    reading.wait_ready()
+    sending.go_on(200)
+    reduce(broker.address, "thirds", 3)
+    wait_reduced(broker.address, "thirds", 3)
+    sending.go_on(200)
+    reading.wait_shared(3)
+    acked = sending.finish()
+    check_failures(sending)
+    reading.check(acked, in_order=False)
 
 
 def test_partitions_open_again_if_a_group_does_not_read_them_in_time(

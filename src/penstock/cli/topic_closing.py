@@ -17,23 +17,24 @@ def closing_lines(state: State, total: int) -> list[str]:
         going = f"partition {state.open_partitions} goes"
     since = time_text(state.since_ms)
     lines = [f"closing: {state.open_partitions} of {total} partitions stay, since {since}"]
-    lines.append(f"  {going} {_moment(state)}")
+    what = "all partitions" if total % state.open_partitions else "them"
+    lines.append(f"  {going} {_moment(state, what)}")
     if state.closed_ms is not None:
-        lines.append(f"  writes to them have been refused since {time_text(state.closed_ms)}")
+        lines.append(f"  writes to {what} have been refused since {time_text(state.closed_ms)}")
     elif state.reopened_ms is not None:
         reason = plain(state.reopened_reason)
         lines.append(f"  it was tried, and given up at {time_text(state.reopened_ms)}: {reason}")
     for group, lag in state.groups.items():
-        lines.append(f"  group {plain(group)} has {counted(lag, 'message')} of them to read")
+        lines.append(f"  group {plain(group)} has {counted(lag, 'message')} of {what} to read")
     for client, last_ms in state.writers.items():
         ago = duration_text(max(0, int(time.time() * 1000) - last_ms))
         lines.append(f"  client {plain(client)} wrote to them {ago} ago")
     return lines
 
 
-def _moment(state: State) -> str:
+def _moment(state: State, what: str) -> str:
     if state.due_ms is None:
-        return "once every group has read them"
+        return f"once every group has read {what}"
     return f"at {time_text(state.due_ms)}, when what is there now has expired"
 
 

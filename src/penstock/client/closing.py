@@ -39,7 +39,7 @@ class State:
     due_ms: int | None
     """With `retention`: when the partitions go."""
     groups: dict[str, int] = field(default_factory=dict)
-    """Those that have not read the closing partitions, with how many messages."""
+    """Those that have not read what is waited for, with how many messages."""
     writers: dict[str, int] = field(default_factory=dict)
     """Clients that write to closing partitions, and when each last did."""
 
@@ -90,9 +90,14 @@ def _state(
     for part in told.partitions:
         for each in part.writers:
             state.writers[each.client_id] = max(state.writers.get(each.client_id, 0), each.last_ms)
-    gone = range(told.open_partitions, len(topic.partitions))
-    state.groups = _groups_behind(client, topic.name, {each: ends.get(each, 0) for each in gone})
+    waited = _waited_for(told.open_partitions, len(topic.partitions))
+    state.groups = _groups_behind(client, topic.name, {each: ends.get(each, 0) for each in waited})
     return state
+
+
+def _waited_for(left: int, count: int) -> range:
+    """Partitions that groups have to read first: all, where keys move between those that stay."""
+    return range(0 if count % left else left, count)
 
 
 def _told(client: WireClient, topic: Topic) -> DescribeTopicPartitionsResponseTopic | None:

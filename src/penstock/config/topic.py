@@ -167,8 +167,9 @@ class TopicConfig:
         at_least=100,
         at_most=INT_MAX,
         doc="How long writes to closing partitions are refused at most, before the topic loses "
-        "them. If groups have not read them to the end by then, writes go on, and it is tried "
-        "again after six times as long.",
+        "them; to all, where the new number of partitions does not divide the old one. If groups "
+        "have not read them to the end by then, writes go on, and it is tried again after six "
+        "times as long.",
     )
     partitions_close_when: str = setting(
         "partitions.close.when",

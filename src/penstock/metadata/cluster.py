@@ -70,6 +70,14 @@ class Topic:
         return int(self.record.configs[OPEN])
 
     @property
+    def closed_range(self) -> range:
+        """Partitions that nothing is written to for the moment in which the topic loses some: all,
+        where keys move between those that stay too, which is where the new number does not divide
+        the old one."""
+        count, left = self.record.partitions, self.open_partitions
+        return range(0 if count % left else left, count)
+
+    @property
     def partitions(self) -> Sequence[PartitionRecord | None]:
         """By index. None only while the store is changed by hand or not wholly loaded."""
         records, count = self._table.records, self.record.partitions

@@ -160,9 +160,9 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
 
 
 def is_to_be_closed(topic: Topic, index: int) -> bool:
-    """Whether nothing may be written to a partition, since its topic is about to lose it."""
+    """Whether nothing may be written to a partition, since its topic is about to lose some."""
     closing = topic.record.closing
-    return closing is not None and closing.closed_ms > 0 and index >= topic.open_partitions
+    return closing is not None and closing.closed_ms > 0 and index in topic.closed_range
 
 
 def _closed(record: PartitionRecord, *, is_to_be: bool) -> PartitionRecord:

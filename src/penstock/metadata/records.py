@@ -119,7 +119,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
 
     since_ms: int
     closed_ms: int = 0
-    """Since when nothing is written to those that are to go; 0 while they are open."""
+    """Since when nothing is written to those that are to go, or to any; 0 while they are open."""
     reopened_ms: int = 0
     """When they were last opened again, as something took longer than they may be closed."""
     reason: str = ""
@@ -186,7 +186,8 @@ class PartitionRecord(Record, frozen=True):
     """Not None after the store was put back from a backup, until it is known who has most: the
     backup cannot say who is in sync now."""
     is_closed: bool = False
-    """Nothing is written to it, and only the controller changes who is in sync: it is to go."""
+    """Nothing is written to it, and only the controller changes who is in sync: it is to go, or
+    others of its topic are."""
     log_id: bytes = b""
     """Of its log, where that is not the topic's: there was another partition in this place, or it
     was in another topic."""

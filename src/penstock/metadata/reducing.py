@@ -4,6 +4,9 @@
       ^         |
       +---------+  it took longer than they may be closed
 
+Where keys move between partitions that stay, too, those are closed with the others, and opened by
+the controller after the commit.
+
 While partitions are closed nobody but the controller changes their records, or else the catalog is
 written too. So they can be copied to the sealed topic ahead of the one commit that all see.
 """
@@ -42,7 +45,7 @@ _OWN = (OPEN, "partitions.close.when", "partitions.close.max.pause.ms")
 
 
 def close(image: Image, topic_id: bytes, *, nonce: bytes, now_ms: int) -> Commit[bool]:
-    """Nothing more is to be written to the closing partitions. Their records follow."""
+    """Nothing more is to be written to the closing partitions, or to any. Their records follow."""
     topic = image.topic_by_id(topic_id)
     closing = topic.record.closing if topic else None
     if topic is None or closing is None or closing.closed_ms:
@@ -68,11 +71,11 @@ def _rewritten(image: Image, topic: Topic, record: TopicRecord, nonce: bytes) ->
 
 
 def is_closed(topic: Topic) -> bool:
-    """Whether the records of all closing partitions say so."""
+    """Whether the records of all partitions say so that are to be closed."""
     closing = topic.record.closing
     if closing is None or not closing.closed_ms:
         return False
-    records = topic.partitions[topic.open_partitions :]
+    records = [topic.partition(index) for index in topic.closed_range]
     return all(record is not None and record.is_closed for record in records)
 
 

@@ -16,7 +16,7 @@ class Writing:
         self.is_closing = False
         """The topic is to lose the partition. Clients that know that write elsewhere."""
         self.is_closed = False
-        """It is about to, so nothing more may be written for now."""
+        """It is about to lose this one or others, so nothing more may be written for now."""
         self.is_sealed = False
         """The partition is only read, for as long as there is something in it."""
         self.writers: dict[str, int] = {}
@@ -46,7 +46,8 @@ class Writing:
             self._note(client_id, now_ms)
         if self.is_closed:
             raise Refused(
-                ErrorCode.NOT_ENOUGH_REPLICAS, f"{name} is closed, as its topic is about to lose it"
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{name} is closed, as its topic is about to lose partitions",
             )
 
     def _note(self, client_id: str, now_ms: int) -> None:

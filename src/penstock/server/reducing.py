@@ -168,7 +168,7 @@ class Reducing:
         topic_id, nonce, now_ms = topic.id, self._broker.chance.uuid(), self._clock.now_ms()
         self._marks.pop(topic_id, None)
         if await self._change(lambda image: close(image, topic_id, nonce=nonce, now_ms=now_ms)):
-            log.info("%s: closing partitions are not written to any more", topic.name)
+            log.info("%s: %d partitions are not written to", topic.name, len(topic.closed_range))
 
     # -- closed
 
@@ -210,8 +210,8 @@ class Reducing:
             )
         )
         if sealed:
-            count = topic.record.partitions
-            log.info("%s has %d partitions now; the others are %s", topic.name, count, sealed)
+            left = topic.record.partitions
+            log.info("%s has %d partitions now; the others are %s", topic.name, left, sealed)
 
     async def _reopen(self, topic: Topic, reason: str) -> None:
         topic_id, nonce, now_ms = topic.id, self._broker.chance.uuid(), self._clock.now_ms()
@@ -238,8 +238,7 @@ class Reducing:
     # -- asking
 
     async def _survey(self, topic: Topic) -> Survey:
-        indexes = range(topic.open_partitions, topic.record.partitions)
-        return await self._surveyor.survey(topic, indexes)
+        return await self._surveyor.survey(topic, topic.closed_range)
 
     async def _change(self, decide: Callable[[Image], Commit[T]]) -> T | None:
         try:

@@ -11,6 +11,7 @@ from tests.api.reducing import NONCE, begin, close_all, reduce_to
 from tests.raw_client import a_batch, fetch_of, frame_of, partition_of, produce_of
 
 from penstock.api.handlers.k00_produce_single import produce_single
+from penstock.coordination.group.offsets import note_strays
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import add_partitions
 from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -188,8 +189,8 @@ def reduced_room(room: Room) -> tuple[bytes, bytes]:
     return before, reduce_to(room.desk, "orders", 1)
 
 
-def committed(room: Room, *indexes: int) -> list[int]:
-    wanted = OffsetFetchRequestTopics("orders", partition_indexes=list(indexes))
+def committed(room: Room, *indexes: int, topic: str = "orders") -> list[int]:
+    wanted = OffsetFetchRequestTopics(topic, partition_indexes=list(indexes))
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=[wanted])])
     (group,) = room.tell(request, 9).groups
     return [part.committed_offset for topic in group.topics for part in topic.partitions]
@@ -202,6 +203,21 @@ def test_offsets_of_what_remains_are_kept_and_the_others_forgotten(room: Room) -
     assert committed(room, 0, 1) == [5, -1]
     room.desk.change(lambda image: add_partitions(image, "orders", 2, nonce=NONCE))
     assert committed(room, 0, 1) == [5, -1], "the new partition is another one"
+
+
+def test_a_group_goes_on_in_the_sealed_topic_where_it_was(room: Room) -> None:
+    """At once, also before its coordinator has carried the offset over, and ever after."""
+    room.tell(commit(partitions=(0, 1)))
+    reduced_room(room)
+    assert committed(room, 0, topic="orders.sealed-1") == [5]
+    room.shard().look_after(room.shard().groups.get_or_add(GROUP), note_strays)
+    room.wait(0)
+    assert sorted(room.shard().groups.get_or_add(GROUP).offsets) == ["orders", "orders.sealed-1"]
+    room.tell(commit(7, topic="orders.sealed-1"))
+    again = room.restart()
+    again.load()
+    assert committed(again, 0, topic="orders.sealed-1") == [7]
+    assert committed(again, 0) == [5]
 
 
 def test_a_member_that_has_not_heard_of_the_new_id_can_commit(room: Room) -> None:

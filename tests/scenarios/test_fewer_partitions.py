@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import confluent_kafka
 import pytest
 from tests.broker_process import BrokerProcess
 from tests.cluster_traffic import Traffic, read_all
@@ -202,6 +203,38 @@ def test_what_was_told_to_go_is_gone_after_a_crash(tmp_path: Path, traffic: Make
     assert (tmp_path / "data" / "orders.sealed-1-0").exists()
     assert broker.stop() == 0
     assert "Traceback" not in broker.log
+
+
+def test_a_group_that_did_not_run_goes_on_in_the_sealed_topic_where_it_was(tmp_path: Path) -> None:
+    """Its offset in a partition that went is found there, also after a crash in that moment."""
+    broker = BrokerProcess(tmp_path / "data", *QUICK_BROKER, *QUICK).start()
+    create(broker.address, "idle", 2, "--set", "retention.ms=1000")
+    _produce_ahead(broker.address, "idle", 1, 10)
+    idle = {"bootstrap.servers": broker.address, "group.id": "away", "log_level": 0}
+    consumer = confluent_kafka.Consumer(idle)
+    place = confluent_kafka.TopicPartition("idle", 1, 4)
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
+    penstock(broker.address, "topic", "alter", "idle", "--partitions", "1")
+    wait_reduced(broker.address, "idle", 1)
+    broker.kill()
+    broker.start()
+    again = confluent_kafka.Consumer({**idle, "auto.offset.reset": "latest"})
+    again.subscribe(["idle.sealed-1"])
+    message = wait_until(lambda: again.poll(0.2), "something is read")
+    assert (message.error(), message.offset(), message.value()) == (None, 4, b"4")
+    again.close()
+    assert broker.stop() == 0
+    assert "Traceback" not in broker.log
+
+
+def _produce_ahead(address: str, topic: str, partition: int, count: int) -> None:
+    """Of a time to come, so that nothing of it expires."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": address, "log_level": 0})
+    later_ms = int(time.time() * 1000) + 1_800_000
+    for number in range(count):
+        producer.produce(topic, f"{number}", partition=partition, timestamp=later_ms)
+    assert producer.flush(30) == 0
 
 
 def test_a_topic_is_deleted_while_its_partitions_are_closing(broker: BrokerProcess) -> None:

@@ -49,6 +49,7 @@ from penstock.metadata.records import (
     partition_key,
     topic_key,
 )
+from penstock.metadata.sealed_topics import SealedTopics
 from penstock.metadata.shown_ids import ShownIds
 from penstock.metadata.store import Check, Entry, Event
 
@@ -77,6 +78,7 @@ class Image:
         self._topics: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self.shown = ShownIds()
+        self.sealed = SealedTopics()
         self._by_collision: dict[str, str] = {}
         self._tables: dict[bytes, Partitions] = {}
         self._brokers: dict[int, Broker] = {}
@@ -385,6 +387,7 @@ class Image:
         topic = Topic(record, revision, table)
         self._topics[record.name] = self._by_id[record.topic_id] = topic
         self.shown.add(topic)
+        self.sealed.add(topic)
         self._by_collision[_collision(record.name)] = record.name
         changed.created[record.topic_id] = topic
         for index, partition in enumerate(table.records):
@@ -395,6 +398,7 @@ class Image:
         self._replicas_held = None
         del self._topics[topic.name], self._by_id[topic.id]
         self.shown.remove(topic)
+        self.sealed.remove(topic)
         if self.colliding(topic.name) == topic.name:
             del self._by_collision[_collision(topic.name)]
         if not topic.record_count:

@@ -22,7 +22,7 @@ from penstock.api.replies import Rest, once_committed
 from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.offsets import Committed, is_of
+from penstock.coordination.group.offsets import Committed, committed_in_sealed, is_of
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
@@ -134,6 +134,8 @@ def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id
     committed = group.offsets.get(name, {}) if topic is not None else {}
     found = ((index, committed.get(index, NOWHERE)) for index in asked.partition_indexes)
     places = [(index, each if is_of(topic, index, each) else NOWHERE) for index, each in found]
+    if topic is not None and topic.record.sealed is not None:
+        places = [(at, committed_in_sealed(group, topic, at) or NOWHERE) for at, _ in places]
     is_unknown = by_id and topic is None
     code = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE
     return Topic(name, asked.topic_id, places, code)

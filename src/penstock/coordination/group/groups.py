@@ -35,8 +35,8 @@ class Group:
         self.offsets: dict[str, dict[int, Committed]] = {}
         """By topic and partition."""
         self.doubtful: list[str] | None = None
-        """Topics in which there may be offsets of deleted ones of the same name, if some were
-        found: these have yet to go."""
+        """Topics in which there may be offsets of deleted ones of the same name, or of partitions
+        that they have lost, if some were found: these have yet to go."""
         self.emptied_ms = 0
         """Since when it has had no members, as far as is known."""
         self.end = 0

@@ -27,7 +27,8 @@ WITH_EXPIRY, WITH_TOPIC_ID = 1, 4
 OFFSETS_A_TURN = 1000
 """Of a group that is deleted: a few milliseconds."""
 STRAYS_A_TURN = 50
-"""Of deleted topics. Many groups are looked at one after the other, and each may have thousands."""
+"""Of topics or partitions that are no more. Many groups are looked at one after the other, and each
+may have thousands."""
 LOOKED_AT_A_TURN = 5000
 """To find those: one or two milliseconds."""
 TOPIC_IDS_SHARED = 10_000
@@ -122,12 +123,13 @@ def note_strays(turn: Turn, group: Group) -> None:
     turn.wake_at(turn.time_ms)
 
 
-def forget_strays(turn: Turn, group: Group) -> None:
+def clear_strays(turn: Turn, group: Group) -> None:
     """Some of them, and what is left is looked at in the next turn."""
     doubtful, left, looked_at = group.doubtful or [], STRAYS_A_TURN, 0
     while doubtful and left and looked_at < LOOKED_AT_A_TURN:
         found = list(islice(strays(turn.image, group, doubtful[-1:]), left))
         for topic, partition in found:
+            _carry_over(turn, group, topic, partition)
             forget(turn, group.name, topic, partition)
         left -= len(found)
         looked_at += 1 + len(group.offsets.get(doubtful[-1], ()))
@@ -137,6 +139,29 @@ def forget_strays(turn: Turn, group: Group) -> None:
     group.doubtful = doubtful or None
     if doubtful:
         turn.wake_at(turn.time_ms)
+
+
+def _carry_over(turn: Turn, group: Group, topic: str, partition: int) -> None:
+    """Where the partition is read in a sealed topic now, the group goes on there from where it was;
+    unless it has begun to already. In one turn with the end of what was committed before, so that
+    it is in either place whatever happens."""
+    committed = group.offsets[topic][partition]
+    place = turn.image.sealed.place(topic, partition, committed.topic_id)
+    if place is not None and committed_in_sealed(group, *place) is committed:
+        write_commit(turn, group.name, place[0].name, place[1], committed)
+
+
+def committed_in_sealed(group: Group, topic: Topic, partition: int) -> Committed | None:
+    """Where a group is in a sealed topic. What was not carried over yet is where it was before."""
+    sealed = topic.record.sealed
+    places = [(topic.name, partition)]
+    if sealed is not None:
+        places.append((sealed.name, sealed.first + partition))
+    for name, index in places:
+        committed = group.offsets.get(name, {}).get(index)
+        if committed is not None and is_of(topic, partition, committed):
+            return committed
+    return None
 
 
 def every(group: Group) -> Iterator[tuple[str, int, Committed]]:

@@ -67,7 +67,7 @@ def expire(turn: Turn, group: Group) -> None:
         end_on(turn, group)
         return
     if group.doubtful is not None:
-        offsets.forget_strays(turn, group)
+        offsets.clear_strays(turn, group)
     if isinstance(group.body, Classic):
         classic.expire(turn, group, group.body)
     else:

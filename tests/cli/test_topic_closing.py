@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from tests.cli.conftest import Penstock
 
 from penstock.cli.topic_closing import closing_lines
@@ -50,6 +51,31 @@ def test_what_goes_with_fewer_partitions_only_is_refused_elsewhere(
         refused = penstock("topic", "alter", topic, "--when", "drained", *rest)
         assert refused.exit_code == 2
         assert "--when and --max-pause" in refused.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--partitions", "1", "--set", "partitions.open=2"],
+        ["--partitions", "1", "--when", "drained", "--set", "partitions.close.when=retention"],
+        ["--partitions", "1", "--max-pause", "2s", "--set", "partitions.close.max.pause.ms=9000"],
+    ],
+)
+def test_options_and_settings_that_contradict_each_other_change_nothing(
+    penstock: Penstock, lines: Lines, topic: str, words: list[str]
+) -> None:
+    lines("topic", "create", topic, "--partitions", "3")
+    refused = penstock("topic", "alter", topic, "--set", "flush.ms=5", *words)
+    assert refused.exit_code == 2
+    assert "give one of them; nothing was changed" in " ".join(refused.output.split())
+    assert closing(lines, topic) is None
+    assert "flush.ms" not in "".join(lines("topic", "describe", topic))
+
+
+def test_what_is_said_twice_may_be_the_same(lines: Lines, topic: str) -> None:
+    lines("topic", "create", topic, "--partitions", "3")
+    lines("topic", "alter", topic, "--partitions", "1", "--set", "partitions.open=1")
+    assert closing(lines, topic)["open_partitions"] == 1
 
 
 def test_what_cannot_expire_is_refused_with_what_to_do(

@@ -145,6 +145,7 @@ def alter(
         raise click.UsageError("--when and --max-pause go with --partitions")
     if not changes and partitions is None:
         raise click.UsageError("nothing to change: give --partitions, --set or --unset")
+    _check_agree(settings, partitions, when, max_pause_ms)
     done = changes_text(changes)
     with connect(bootstrap, timeout_s) as client:
         if changes:
@@ -155,6 +156,26 @@ def alter(
         emit_json({"topic": topic, "partitions": partitions, "set": settings, "unset": unset})
     else:
         click.echo(f"altered topic {topic}: {', '.join(done)}")
+
+
+def _check_agree(
+    settings: dict[str, str], partitions: int | None, when: str | None, max_pause_ms: int | None
+) -> None:
+    """What is said twice must be the same, or half of it would be done and then undone."""
+    from penstock.client.closing import MAX_PAUSE, OPEN, WHEN  # noqa: PLC0415
+
+    said = (
+        ("--partitions", OPEN, partitions),
+        ("--when", WHEN, when),
+        ("--max-pause", MAX_PAUSE, max_pause_ms),
+    )
+    for option, name, wanted in said:
+        text = settings.get(name)
+        if wanted is not None and text is not None and text.strip() != str(wanted):
+            raise click.UsageError(
+                f"{option} stands for {name}={wanted}, and --set says {name}={text}: give one of "
+                "them; nothing was changed"
+            )
 
 
 def _set_partitions(

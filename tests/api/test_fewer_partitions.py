@@ -39,11 +39,15 @@ def orders(desk: Desk) -> Desk:
     return desk
 
 
-def produce(desk: Desk, partition: int, topic: str = "orders", topic_id: bytes = b"") -> Any:
+def produce(
+    desk: Desk,
+    partition: int,
+    topic: str = "orders",
+    topic_id: bytes = b"",
+    batch: bytes = a_batch(b"x"),
+) -> Any:
     """The answer for the partition; by id if there is one."""
-    request = produce_of(
-        topic, a_batch(b"x"), partition=partition, acks=1, topic_id=topic_id or bytes(16)
-    )
+    request = produce_of(topic, batch, partition=partition, acks=1, topic_id=topic_id or bytes(16))
     (told,) = desk.ask(request, WITH_IDS if topic_id else 9).responses
     (answer,) = told.partition_responses
     return answer
@@ -88,6 +92,29 @@ def test_a_closed_partition_is_not_written_to_and_the_others_are(orders: Desk) -
     assert produce(orders, 1).error_code == ErrorCode.NONE
     assert partition_of(orders.ask(fetch_of("orders", partition=2), 12)).high_watermark == 1
     assert described(orders).closed_ms == NOW_MS + 1
+
+
+def test_a_batch_that_a_closed_partition_has_is_answered_as_the_repeat_it_is(orders: Desk) -> None:
+    """Its producer has not heard of it, and would send it again to another partition."""
+    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
+    first, second, third, other = (
+        a_batch(b"x", **{**producer, **more})
+        for more in (
+            {"base_sequence": 0},
+            {"base_sequence": 1},
+            {"base_sequence": 2},
+            {"base_sequence": 0, "producer_epoch": 1},
+        )
+    )
+    before = produce(orders, 2, batch=first)
+    begin(orders, "orders", 2)
+    close_all(orders, "orders")
+    again = produce(orders, 2, batch=first)
+    assert (again.error_code, again.base_offset) == (ErrorCode.NONE, before.base_offset)
+    for new in (second, third, other):
+        refused = produce(orders, 2, batch=new)
+        assert refused.error_code == ErrorCode.NOT_ENOUGH_REPLICAS, "also where one is left out"
+    assert orders.broker.leader("orders", 2).log.end_offset == before.base_offset + 1
 
 
 def test_the_short_way_does_not_lead_into_a_closed_partition(orders: Desk) -> None:

@@ -108,6 +108,14 @@ class ProducerStates:
             )
         return None
 
+    def known(self, header: BatchHeader) -> WrittenBatch | None:
+        """The same, of a batch that is not to be taken if it is new, whatever else is wrong with
+        it."""
+        producer = self.producers.get(header.producer_id)
+        if producer is None or producer.epoch != header.producer_epoch:
+            return None
+        return _known(producer, header)
+
     def check_marker(self, header: BatchHeader, marker: Marker) -> None:
         producer = self.producers.get(header.producer_id)
         if producer is None:
@@ -268,11 +276,18 @@ def _last_offset(known: tuple[int, Producer]) -> int:
 
 
 def _repeated(producer: Producer, header: BatchHeader) -> WrittenBatch:
+    known = _known(producer, header)
+    if known is None:
+        raise _out_of_order(header, f"after {producer.last_sequence}")
+    return known
+
+
+def _known(producer: Producer, header: BatchHeader) -> WrittenBatch | None:
     sequences = header.base_sequence, header.last_sequence
     for batch in producer.batches:
         if batch[:2] == sequences:
             return batch
-    raise _out_of_order(header, f"after {producer.last_sequence}")
+    return None
 
 
 def _check_new_epoch(producer: Producer, header: BatchHeader) -> None:

@@ -34,8 +34,7 @@ class Writing:
         return not (self.is_closing or self.is_closed or self.is_sealed)
 
     def check(self, name: str, client_id: str, now_ms: int) -> None:
-        """Refuse what may not be written. A closed partition opens again or is gone in a moment:
-        with this code clients try again after a pause, and do not ask for metadata each time."""
+        """Refuse what can never be written, and note who writes to a closing partition."""
         if self.is_sealed:
             raise Refused(
                 ErrorCode.POLICY_VIOLATION,
@@ -44,6 +43,10 @@ class Writing:
             )
         if self.is_closing:
             self._note(client_id, now_ms)
+
+    def check_open(self, name: str) -> None:
+        """A closed partition opens again or is gone in a moment: with this code clients try again
+        after a pause, and do not ask for metadata each time."""
         if self.is_closed:
             raise Refused(
                 ErrorCode.NOT_ENOUGH_REPLICAS,

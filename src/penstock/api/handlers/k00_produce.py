@@ -175,8 +175,7 @@ class Produce:
         if leader.is_internal:
             refuse_internal(leader.topic)
         if not leader.writing.is_usual:
-            name, client_id = f"{leader.topic}-{leader.index}", self.call.client_id or ""
-            leader.writing.check(name, client_id, self.call.now_ms)
+            leader.writing.check(_name(leader), self.call.client_id or "", self.call.now_ms)
         if self.request.acks == ALL:
             leader.check_enough_in_sync()
         else:
@@ -187,6 +186,7 @@ class Produce:
         header = check_batch(batch, leader.log.config, self.call.now_ms)
         if header.is_transactional:
             raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
+        _check_open(leader, header)
         return Piece(leader, batch, header, answer)
 
     def look_inside_first(self) -> Resume[ProduceResponse]:
@@ -247,8 +247,7 @@ class Produce:
         try:
             if leader.over is not None:
                 raise Refused(leader.over, "this broker does not lead the partition any more")
-            if leader.writing.is_closed:
-                raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "the partition was closed meanwhile")
+            _check_open(leader, header)
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
             _refuse(answer, refused)
@@ -299,6 +298,17 @@ def _reached(pledge: Pledge) -> Source:
 
 def _copied(pieces: list[Piece]) -> list[Piece]:
     return [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
+
+
+def _name(leader: Leader) -> str:
+    return f"{leader.topic}-{leader.index}"
+
+
+def _check_open(leader: Leader, header: BatchHeader) -> None:
+    """A closed partition takes nothing new. What it has is answered as usual: its producer has not
+    heard of it, and would take it for lost when the partition is gone."""
+    if leader.writing.is_closed and leader.log.producers.known(header) is None:
+        leader.writing.check_open(_name(leader))
 
 
 def _bytes_in(pieces: list[Piece]) -> int:

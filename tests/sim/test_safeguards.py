@@ -11,6 +11,7 @@ from penstock.log import loading, unwritten
 from penstock.log.log_state import LogState
 from penstock.node.rejoining import Change, Rejoining
 from penstock.replication.leader import Leader
+from penstock.server.surveying import Survey
 from penstock.sim.file import SimFile
 from penstock.sim.run import play
 from penstock.sim.storage import Content
@@ -79,6 +80,13 @@ def test_a_broker_in_sync_with_an_empty_disk_is_noticed(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Rejoining, "run", as_if_it_had_all)
     assert next(failing("replaced"), None) is not None
+
+
+def test_partitions_that_go_before_groups_have_read_them_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Survey, "behind", lambda *_, **more: {})
+    assert next(failing("fewer-partitions"), None) is not None
 
 
 def test_a_broker_in_sync_that_has_cut_off_a_damaged_tail_is_noticed(

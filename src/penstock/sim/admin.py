@@ -35,7 +35,8 @@ from penstock.wire.messages.k45_alter_partition_reassignments import (
 )
 
 CREATE_VERSION, ALTER_VERSION, REASSIGN_VERSION = 5, 1, 1
-BROKER = 4
+TOPIC, BROKER = 2, 4
+SET = 0
 LOOK_S = 0.05
 AGAIN_S = 0.5
 TIMEOUT_MS = 30_000
@@ -73,6 +74,20 @@ class Admin:
         while not await self._done(ask()):
             await asyncio.sleep(RETRY_S)
 
+    async def alter_topic(self, name: str, configs: Mapping[str, str]) -> None:
+        settings = [AlterableConfig(key, SET, value) for key, value in configs.items()]
+        resource = AlterConfigsResource(TOPIC, name, settings)
+        while not await self._done(self._alter(resource)):
+            await asyncio.sleep(RETRY_S)
+
+    async def _alter(self, resource: AlterConfigsResource) -> bool:
+        answer = await self._client.ask_any(
+            IncrementalAlterConfigsRequest(resources=[resource]),
+            ALTER_VERSION,
+            IncrementalAlterConfigsResponse,
+        )
+        return answer.responses[0].error_code == ErrorCode.NONE
+
     async def move(self, plan: Plan) -> None:
         """Until every partition is where it is wanted."""
         while left := {at: wanted for at, wanted in plan.items() if not self._is_at(*at, wanted)}:
@@ -103,14 +118,8 @@ class Admin:
             await asyncio.sleep(AGAIN_S)
 
     async def _set_draining(self, machine: Machine) -> bool:
-        config = AlterableConfig("broker.draining", 0, "true")
-        resource = AlterConfigsResource(BROKER, str(machine.node_id), [config])
-        answer = await self._client.ask_any(
-            IncrementalAlterConfigsRequest(resources=[resource]),
-            ALTER_VERSION,
-            IncrementalAlterConfigsResponse,
-        )
-        return answer.responses[0].error_code == ErrorCode.NONE
+        config = AlterableConfig("broker.draining", SET, "true")
+        return await self._alter(AlterConfigsResource(BROKER, str(machine.node_id), [config]))
 
     def _held_by(self, machine: Machine) -> list[tuple[str, int]]:
         view = self._cluster.view

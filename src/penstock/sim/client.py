@@ -42,6 +42,7 @@ class SimClient:
         self._exchanges: dict[Address, Exchange] = {}
         self._leaders: dict[tuple[str, int], Address] = {}
         self._epochs: dict[tuple[str, int], int] = {}
+        self._counts: dict[str, int] = {}
 
     def note(self, line: str) -> None:
         self.loop.scheduler.note(f"{self.name}: {line}")
@@ -90,6 +91,13 @@ class SimClient:
         """Of the leader that this client knows."""
         return self._epochs[topic, partition]
 
+    async def partition_count(self, topic: str) -> int:
+        """The least that it was ever told, asked anew: a broker may not have heard the latest."""
+        await self._learn_leaders(topic)
+        if topic not in self._counts:
+            raise Unreached(f"{topic} is not known")
+        return self._counts[topic]
+
     def forget_leaders(self) -> None:
         self._leaders.clear()
 
@@ -100,6 +108,9 @@ class SimClient:
         answer = await self.ask_any(request, METADATA_VERSION, MetadataResponse)
         addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         for found in answer.topics:
+            if found.partitions:
+                count = len(found.partitions)
+                self._counts[topic] = min(count, self._counts.get(topic, count))
             for partition in found.partitions:
                 if partition.leader_id in addresses:
                     place = topic, partition.partition_index

@@ -23,16 +23,16 @@ async def reassignment(cluster: Cluster, random: Random) -> None:
         (TOPIC, index): random.sample(nodes, min(REPLICAS_MAX, len(nodes)))
         for index in range(PARTITIONS)
     }
-    await _under_faults(cluster, random, Admin(cluster).move(plan))
+    await under_faults(cluster, random, Admin(cluster).move(plan))
 
 
 async def drain(cluster: Cluster, random: Random) -> None:
     await asyncio.sleep(random.uniform(0.5, 2))
     leaving = random.choice(cluster.machines)
-    await _under_faults(cluster, random, Admin(cluster).drain(leaving))
+    await under_faults(cluster, random, Admin(cluster).drain(leaving))
 
 
-async def _under_faults(cluster: Cluster, random: Random, work: Coroutine[Any, Any, None]) -> None:
+async def under_faults(cluster: Cluster, random: Random, work: Coroutine[Any, Any, None]) -> None:
     """Begun together; what is not done when the faults are over is done after them."""
     doing = asyncio.create_task(work)
     await random.choice([kills, power_losses, pauses, stops, network_faults])(cluster, random)

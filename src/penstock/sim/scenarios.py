@@ -8,6 +8,7 @@ from random import Random
 
 from penstock.sim import corners, faults, flips, moves
 from penstock.sim.cluster import Cluster
+from penstock.sim.keyed.fewer import fewer_partitions
 
 Faults = Callable[[Cluster, Random], Awaitable[None]]
 
@@ -86,4 +87,5 @@ SCENARIOS: Mapping[str, Scenario] = {
     "flip": Scenario(flips.bit_flips, damages=True, brokers_min=3),
     "reassignment": Scenario(moves.reassignment, brokers_min=4),
     "drain": Scenario(moves.drain, brokers_min=4),
+    "fewer-partitions": Scenario(fewer_partitions, brokers_min=3),
 }

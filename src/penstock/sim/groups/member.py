@@ -127,8 +127,13 @@ class Member(Asking):
             self.client.note(f"{each} is its own as of {self.epoch}")
             self.terms[each] = Term(self.client.name, each, self.epoch)
 
+    async def read_on(self, partition: int, offset: int) -> int:
+        """Where it is after it has read some more. Of the usual group, commits are all that
+        counts."""
+        return offset + self.client.random.randint(1, STEP_MAX)
+
     async def _commit(self, partition: int) -> None:
-        offset = self._positions[partition] + self.client.random.randint(1, STEP_MAX)
+        offset = await self.read_on(partition, self._positions[partition])
         commit = self._history.commit(self.terms[partition], offset, self.client.loop.time())
         part = OffsetCommitRequestPartition(
             partition, offset, committed_metadata=str(commit.number)

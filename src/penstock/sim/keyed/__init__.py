@@ -1,0 +1,1 @@
+"""Simulated clients for whom the order of a key counts, whatever partition it is in."""

@@ -9,6 +9,7 @@ import pytest
 from penstock.coordination.group import protocols
 from penstock.log import loading, unwritten
 from penstock.log.log_state import LogState
+from penstock.metadata.cluster import Topic
 from penstock.node.rejoining import Change, Rejoining
 from penstock.replication.leader import Leader
 from penstock.server.surveying import Survey
@@ -86,6 +87,16 @@ def test_partitions_that_go_before_groups_have_read_them_are_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Survey, "behind", lambda *_, **more: {})
+    assert next(failing("fewer-partitions"), None) is not None
+
+
+def test_partitions_that_stay_and_are_left_out_where_keys_move_between_them_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def only_closing(self: Topic) -> range:
+        return range(self.open_partitions, self.record.partitions)
+
+    monkeypatch.setattr(Topic, "closed_range", property(only_closing))
     assert next(failing("fewer-partitions"), None) is not None
 
 

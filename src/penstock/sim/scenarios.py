@@ -87,5 +87,5 @@ SCENARIOS: Mapping[str, Scenario] = {
     "flip": Scenario(flips.bit_flips, damages=True, brokers_min=3),
     "reassignment": Scenario(moves.reassignment, brokers_min=4),
     "drain": Scenario(moves.drain, brokers_min=4),
-    "fewer-partitions": Scenario(fewer_partitions, brokers_min=3),
+    "fewer-partitions": Scenario(fewer_partitions, may_exit=_store_is_away, brokers_min=3),
 }

@@ -24,6 +24,7 @@ NUMBERS = ((4, 2), (4, 1), (6, 3), (6, 2), (4, 3), (6, 4))
 GROUP, MEMBERS = "keyed group", 2
 LOOK_S, QUICK_LOOK_S = 0.05, 0.005
 STRIKES, STRIKE_S_MAX = 0.7, 0.2
+FALLS_BEHIND_S, IS_BEHIND_S = (0.5, 2.0), (4.0, 8.0)
 READ_S_MAX = 30.0
 """Until the group has read all that was acknowledged, or has not."""
 SETTINGS = {"partitions.close.when": "drained", "partitions.close.max.pause.ms": "2000"}
@@ -65,9 +66,8 @@ class Keyed:
 
     async def reduce(self) -> None:
         must_pause = self._before % self._after != 0
-        for producer in self._producers:
-            producer.is_paused = must_pause
-        await _until(lambda: not must_pause or all(each.is_idle for each in self._producers))
+        if must_pause:
+            await self._fall_behind()
         settings = {**SETTINGS, "partitions.open": str(self._after)}
         await Admin(self._cluster).alter_topic(TOPIC, settings)
         self._cluster.director.call_later(RESTLESS_S, self._calm_down)
@@ -76,6 +76,20 @@ class Keyed:
         await _until(self._is_reduced)
         for producer in self._producers if must_pause else ():
             producer.resume(self._after)
+
+    async def _fall_behind(self) -> None:
+        """Producers pause, and there is something left in partitions that stay, for a while."""
+        for member in self._members:
+            member.leaves = range(self._after)
+        await asyncio.sleep(self._random.uniform(*FALLS_BEHIND_S))
+        for producer in self._producers:
+            producer.is_paused = True
+        await _until(lambda: all(each.is_idle for each in self._producers))
+        self._cluster.director.call_later(self._random.uniform(*IS_BEHIND_S), self._read_again)
+
+    def _read_again(self) -> None:
+        for member in self._members:
+            member.leaves = ()
 
     async def _strike(self) -> None:
         """A broker ends in the moment that counts, when partitions are closed or have just gone."""

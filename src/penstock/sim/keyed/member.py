@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from penstock.sim.client import Unreached
@@ -19,11 +20,13 @@ class KeyedMember(Member):
         client, group, topic, partitions = rest
         super().__init__(client, GroupHistory(), group, topic, partitions)
         self._keyed = history
+        self.leaves: Container[int] = ()
+        """Partitions that it does not read for now."""
 
     async def _turn(self) -> None:
-        """All of its partitions, or it would never be at the end of each."""
+        """All of its partitions in any order, or it would never be at the end of each."""
         await super()._turn()
-        for partition in sorted(self._positions):
+        for partition in self.client.random.sample(sorted(self._positions), len(self._positions)):
             await self._commit(partition)
 
     async def beat(self) -> None:
@@ -34,6 +37,8 @@ class KeyedMember(Member):
 
     async def read_on(self, partition: int, offset: int) -> int:
         """From a partition that is no more there is nothing to read: the work is shared anew."""
+        if partition in self.leaves:
+            return offset
         try:
             messages, following, _ = await fetch(self.client, self.topic, partition, offset)
         except Unreached:

@@ -2,89 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from tests.coordination.group.classic.stage import NAME, NOW_MS, Stage
+from tests.coordination.group.offset_stage import (
+    DAY_MS,
+    FORMER_ID,
+    RETENTION_MS,
+    TOPIC_ID,
+    a_stage,
+    commit,
+    offsets,
+    set_topic,
+)
 
 from penstock.coordination.group import aging as aging_module
 from penstock.coordination.group import protocols
 from penstock.coordination.group.aging import Aging
-from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import (
-    MINUTE_MS,
     NEVER_MS,
     STRAYS_A_TURN,
     Committed,
-    every,
     forget,
     write_commit,
 )
-from penstock.coordination.turn import Turn
-from penstock.metadata.records import (
-    PartitionRecord,
-    Sealed,
-    TopicRecord,
-    encode,
-    partition_key,
-    topic_key,
-)
-from penstock.metadata.store import Entry
-from penstock.metadata.store import Event as StoreEvent
 from penstock.wire.primitives import NULL_UUID
-
-RETENTION_MS = 60 * MINUTE_MS
-DAY_MS = 24 * 60 * MINUTE_MS
-FORMER_ID, TOPIC_ID, SEALED_ID = b"f" * 16, b"t" * 16, b"s" * 16
-SEALED = "orders.sealed-1"
-
-
-def a_stage() -> Stage:
-    stage = Stage(offsets_retention_minutes=60)
-    for name in ("orders", "other"):
-        set_topic(stage, TOPIC_ID, name)
-    return stage
-
-
-def set_topic(
-    stage: Stage, topic_id: bytes | None, name: str = "orders", created_ms: int = NOW_MS
-) -> None:
-    """The topic of that name is this one from now on, or none."""
-    key, revision = topic_key(name), stage.image.revision + 1
-    entry = None
-    if topic_id is not None:
-        record = TopicRecord(name, topic_id, 9, 1, created_ms)
-        entry = Entry(key, encode(record), revision)
-    stage.image.apply([StoreEvent(key, entry, revision)], revision)
-
-
-def seal(stage: Stage, first: int = 6) -> None:
-    """The last partitions of the topic are in a topic of their own from now on."""
-    revision = stage.image.revision + 1
-    reduced = TopicRecord("orders", TOPIC_ID, first, 1, NOW_MS)
-    sealed = TopicRecord(
-        SEALED, SEALED_ID, 9 - first, 1, NOW_MS + DAY_MS, sealed=Sealed(name="orders", first=first)
-    )
-    entries = [Entry(topic_key(each.name), encode(each), revision) for each in (reduced, sealed)]
-    record = PartitionRecord((1,), 1, (1,), log_id=TOPIC_ID)
-    entries += [
-        Entry(partition_key(SEALED_ID, index), encode(record), revision)
-        for index in range(9 - first)
-    ]
-    stage.image.apply([StoreEvent(each.key, each, revision) for each in entries], revision)
-
-
-def commit(stage: Stage, partition: int = 0, *, topic: str = "orders", **fields: Any) -> None:
-    def decide(turn: Turn, group: Group) -> None:
-        committed = Committed(fields.pop("offset", 5), commit_ms=turn.now_ms, **fields)
-        write_commit(turn, group.name, topic, partition, committed)
-
-    stage.run(decide)
-
-
-def offsets(stage: Stage) -> dict[tuple[str, int], int]:
-    group = stage.groups.get(NAME)
-    return {(topic, part): each.offset for topic, part, each in every(group)} if group else {}
 
 
 def forget_old(stage: Stage) -> None:
@@ -367,64 +308,3 @@ def test_of_a_topic_made_anew_in_the_same_moment_the_right_offsets_stay() -> Non
     stage.run(lambda turn, group: protocols.topics_deleted(turn, group, deleted))
     stage.wait(0)
     assert offsets(stage).keys() == {("orders", 1)}
-
-
-# -- partitions that their topic has lost
-
-
-def test_an_offset_in_a_lost_partition_goes_on_where_the_partition_is_read_now() -> None:
-    stage = a_stage()
-    for partition in (5, 7):
-        commit(stage, partition, leader_epoch=3, metadata="note", topic_id=TOPIC_ID)
-    committed = stage.group.offsets["orders"][7]
-    seal(stage)
-    stage.reload()
-    stage.wait(0)
-    assert stage.group.offsets == {"orders": {5: committed}, SEALED: {1: committed}}
-    stage.reload()
-    assert stage.group.offsets == {"orders": {5: committed}, SEALED: {1: committed}}
-    assert stage.group.wake_ms is None, "it is done"
-
-
-def test_an_offset_is_carried_over_and_forgotten_in_one_turn() -> None:
-    """Or it would be in both places, or in none, after a crash between the two."""
-    stage = a_stage()
-    commit(stage, 7, topic_id=TOPIC_ID)
-    seal(stage)
-    stage.reload()
-    stage.run(protocols.expire)
-    assert len(stage.written) == 2
-
-
-def test_a_group_that_reads_the_sealed_topic_already_stays_where_it_is() -> None:
-    stage = a_stage()
-    commit(stage, 7, topic_id=TOPIC_ID)
-    seal(stage)
-    commit(stage, 1, topic=SEALED, topic_id=TOPIC_ID, offset=9)
-    stage.reload()
-    stage.wait(0)
-    assert offsets(stage) == {(SEALED, 1): 9}
-
-
-@pytest.mark.parametrize("topic_id", [FORMER_ID, NULL_UUID])
-def test_an_offset_of_another_partition_in_the_same_place_is_not_carried_over(
-    topic_id: bytes,
-) -> None:
-    stage = a_stage()
-    commit(stage, 7, topic_id=topic_id)
-    seal(stage)
-    stage.reload()
-    stage.wait(0)
-    assert not offsets(stage)
-
-
-def test_many_offsets_are_carried_over_some_at_a_time() -> None:
-    stage = a_stage()
-    for partition in range(9):
-        commit(stage, partition, topic_id=TOPIC_ID)
-    for partition in range(9, STRAYS_A_TURN + 9):
-        commit(stage, partition, topic_id=FORMER_ID)
-    seal(stage, 1)
-    stage.reload()
-    stage.wait(0)
-    assert offsets(stage).keys() == {("orders", 0), *((SEALED, index) for index in range(8))}

@@ -25,6 +25,7 @@ COMMANDS = {
     "broker": "penstock.cli.broker",
     "config": "penstock.cli.config",
     "backup": "penstock.cli.backup",
+    "doctor": "penstock.cli.doctor",
 }
 """By name: the module whose `command` it is."""
 

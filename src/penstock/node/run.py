@@ -93,9 +93,13 @@ def raise_file_limit() -> int:
     return hard
 
 
+def connections_most(handles: int) -> int:
+    return handles - min(handles * 5 // 8, HANDLES_FOR_FILES)
+
+
 def fitted(wanted: NodeSettings, handles: int) -> NodeSettings:
     """No more connections than leave enough handles for the log."""
-    most = handles - min(handles * 5 // 8, HANDLES_FOR_FILES)
+    most = connections_most(handles)
     if wanted.broker.max_connections <= most:
         return wanted
     if "max.connections" in wanted.texts or most < FEW_CONNECTIONS:

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.node.garbage import ALL_AT_LATEST_S, ALL_EVERY_S, THRESHOLDS, Garbage
+from penstock.node.garbage import (
+    ALL_AT_LATEST_S,
+    ALL_EVERY_S,
+    GROWN_BYTES,
+    GROWN_EVERY_S,
+    THRESHOLDS,
+    Garbage,
+    resident_bytes,
+)
 
 
 class Knot:
@@ -60,3 +68,37 @@ def test_old_circles_are_looked_for_in_a_quiet_moment(
     knot = an_old_knot()
     garbage.look(now_s, spent_s)
     assert (knot() is None) == is_found
+
+
+@pytest.mark.parametrize(
+    ("grown", "after_s", "is_found"),
+    [
+        (GROWN_BYTES // 2, GROWN_EVERY_S + 1, False),
+        (10 * GROWN_BYTES, GROWN_EVERY_S / 2, False),
+        (10 * GROWN_BYTES, GROWN_EVERY_S + 1, True),
+    ],
+    ids=["a little", "too early", "much"],
+)
+def test_old_circles_are_looked_for_when_memory_grows_even_if_busy(
+    garbage: Garbage, grown: int, after_s: float, is_found: bool
+) -> None:
+    knot = an_old_knot()
+    garbage.look(1, 1, GROWN_BYTES)
+    garbage.look(after_s, after_s, GROWN_BYTES + grown)
+    assert (knot() is None) == is_found
+
+
+def test_what_memory_is_left_after_a_look_is_what_the_next_growth_counts_from(
+    garbage: Garbage,
+) -> None:
+    garbage.look(1, 1, GROWN_BYTES)
+    first = GROWN_EVERY_S + 2
+    garbage.look(first, first, 10 * GROWN_BYTES)
+    knot = an_old_knot()
+    for second in range(first + 1, first + 2 * GROWN_EVERY_S):
+        garbage.look(second, second, 10 * GROWN_BYTES)
+    assert knot() is not None
+
+
+def test_how_much_memory_there_is_can_be_told() -> None:
+    assert resident_bytes() > 1 << 20

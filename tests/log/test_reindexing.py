@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from struct import pack_into, unpack_from
 from typing import Any
 
 import pytest
-from tests.log.making import NOW_MS, TOPIC_ID, all_values, copied, opened, put, settle
+from tests.log.making import (
+    NOW_MS,
+    OTHER_ID,
+    TOPIC_ID,
+    a_batch,
+    a_folder,
+    all_values,
+    copied,
+    opened,
+    put,
+    settle,
+)
 from tests.log.test_timestamps import ColdDisk
 from tests.log.timing import drop_expired, finished, newest, patient_headers, since
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
-from penstock.log import drafting, reindexing
+from penstock.log import drafting, notes, reindexing
+from penstock.log.damage import Damage
 from penstock.log.drafting import Draft
 from penstock.log.index_cache import IndexCache
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
-from penstock.log.steps import Wait
+from penstock.log.steps import Steps, Wait
 from penstock.wire.batch import read_header, size_at
 from penstock.world.ports import Cold
 from penstock.world.real_disk import RealDisk
@@ -405,6 +418,89 @@ def test_a_draft_that_stops_at_damage_replaces_nothing_on_disk(
     break_batch(files(filled, ".log")[0], 7)
     drafting.remake_on_disk(log.segments[0])
     assert [path.read_bytes() for path in paths] == before
+
+
+# Damage in a log that changes meanwhile
+
+
+def with_a_long_search(log: PartitionLog) -> Segment:
+    """A finished segment of which all but two batches are no batch any more: the search for the
+    next good one takes several steps."""
+    for value in (b"1", b"2"):
+        put(log, value)
+    for _ in range(4):
+        put(log, b"x" * 300_000)
+    log.roll()
+    put(log, b"last")
+    segment = log.segments[0]
+    path, start = Path(segment.file.path), 2 * len(a_batch(b"1"))
+    path.write_bytes(path.read_bytes()[:start] + bytes(segment.size - start))
+    return segment
+
+
+def in_the_search(steps: Steps[None]) -> None:
+    for _ in range(2):
+        assert next(steps) is None
+
+
+def until_written(steps: Steps[None]) -> Callable[[], None]:
+    """What is to be done off the loop."""
+    for wait in steps:
+        if callable(wait):
+            return wait
+    raise AssertionError("nothing was to be written")
+
+
+def orders_made_anew(folder: LogDir) -> PartitionLog:
+    folder.delete_log("orders", 0, TOPIC_ID)
+    log = folder.log_for("orders", 0, OTHER_ID, TopicConfig())
+    put(log, b"new")
+    return log
+
+
+@pytest.mark.parametrize("moment", ["search", "write"])
+def test_a_topic_made_anew_does_not_inherit_damage_of_the_deleted_one(
+    disk: RealDisk, tmp_path: Path, moment: str
+) -> None:
+    folder = a_folder(disk, tmp_path)
+    log = folder.log_for("orders", 0, TOPIC_ID, TopicConfig())
+    steps = reindex(log, with_a_long_search(log))
+    if moment == "search":
+        in_the_search(steps)
+        new = orders_made_anew(folder)
+    else:
+        write = until_written(steps)
+        new = orders_made_anew(folder)
+        write()
+    finished(log, steps)
+    assert not new.damage
+    assert not list(tmp_path.glob("orders-0/penstock.damage*"))
+    folder.abandon()
+
+
+def test_what_is_cut_off_during_the_search_is_no_damage(log: PartitionLog) -> None:
+    steps = reindex(log, with_a_long_search(log))
+    in_the_search(steps)
+    log.truncate_to(0)
+    put(log, b"another")
+    finished(log, steps)
+    assert not log.damage
+    assert [header.base_offset for header in patient_headers(log, 0)] == [0]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_what_is_cut_off_while_damage_is_noted_is_not_in_the_note(
+    log: PartitionLog, folder: Path, kept: int
+) -> None:
+    log.damage = [Damage(0, 1, 0, 0, 0)] * kept
+    steps = reindex(log, with_a_long_search(log))
+    write = until_written(steps)
+    log.truncate_to(2)
+    write()
+    finished(log, steps)
+    assert len(log.damage) == kept
+    assert (notes.read_damage(log) or []) == log.damage
+    assert len(list(folder.glob("penstock.damage*"))) == kept
 
 
 # Records that are gone, between one segment and the next

@@ -6,9 +6,11 @@ next round of syncing, and each can be told from a torn one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.log import checkpoints, damage, layout, leader_epochs
+from penstock.log.steps import Steps
 from penstock.world.ports import File
 
 if TYPE_CHECKING:
@@ -25,6 +27,28 @@ def write_damage(log: PartitionLog) -> None:
         log.disk.write_whole(f"{log.folder}/{layout.DAMAGE_FILE}", damage.encode(log.damage))
     else:
         log.disk.remove(f"{log.folder}/{layout.DAMAGE_FILE}")
+
+
+def write_damage_in_steps(log: PartitionLog, writer: int) -> Steps[None]:
+    """The same off the loop. It gets its name when it is written, and still true: meanwhile the log
+    may be cut, or deleted, and another one be in its folder's place.
+
+    No two may write with the same number at once.
+    """
+    path, written = f"{log.folder}/{layout.DAMAGE_FILE}", None
+    temporary = f"{path}.{log.topic_id.hex()}.{writer}{layout.TEMPORARY}"
+    while written is not log.damage:
+        written = log.damage
+        try:
+            yield partial(log.disk.write_whole, temporary, damage.encode(written))
+        except FileNotFoundError:
+            if not log.is_deleted:
+                raise
+        if log.is_deleted or not log.damage:
+            log.disk.remove(temporary)
+            return
+    log.disk.rename(temporary, path)
+    log.note_folder(log.folder)
 
 
 def keep_damage(log: PartitionLog, kept: list[damage.Damage]) -> None:

@@ -119,7 +119,7 @@ def _redrafted(log: PartitionLog, segment: Segment, start: int = 0) -> Steps[Dra
     cuts = segment.cuts
     while True:
         log.write_out()
-        if log.is_deleted or segment not in log.segments or segment.cuts != cuts:
+        if not _is_as_before(log, segment, cuts):
             return None
         if draft.is_complete:
             return draft
@@ -127,8 +127,14 @@ def _redrafted(log: PartitionLog, segment: Segment, start: int = 0) -> Steps[Dra
         try:
             yield from warmed(partial(draft.advance, BATCHES_A_STEP))
         except NotABatch as problem:
-            yield from _note_damage(log, segment, problem.position, draft.end_offset)
+            if _is_as_before(log, segment, cuts):
+                yield from _note_damage(log, segment, problem.position, draft.end_offset)
         yield None
+
+
+def _is_as_before(log: PartitionLog, segment: Segment, cuts: int) -> bool:
+    """Not compacted, cut or deleted while others had their turn."""
+    return not log.is_deleted and segment in log.segments and segment.cuts == cuts
 
 
 def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
@@ -144,9 +150,14 @@ def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
 
 
 def _note_damage(log: PartitionLog, segment: Segment, position: int, offset: int) -> Steps[None]:
+    """Not where the segment is another after the search for the next good batch."""
+    log.write_out()
+    cuts = segment.cuts
     end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
     after, end_offset = segment.size, log.end_offset if end is None else end
     found = yield from Window(segment.file, segment.base, end).next_good(position, offset)
+    if not _is_as_before(log, segment, cuts):
+        return
     if found is not None and found[0] < after:
         after, end_offset = found
     elif end is None:
@@ -171,4 +182,4 @@ def _note(log: PartitionLog, segment: Segment, stretch: Damage) -> Steps[None]:
     log.forget_marks()  # some may have come from what is known to be damaged now
     log.damage = sorted([*log.damage, stretch])
     lines.error("%s is damaged: %s; reads of it are refused", log.folder, stretch)
-    yield partial(notes.write_damage, log)
+    yield from notes.write_damage_in_steps(log, segment.base)

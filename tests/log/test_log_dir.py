@@ -25,6 +25,7 @@ from tests.log.making import (
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
 from penstock.log import checkpoints, layout
+from penstock.log.leader_epochs import UNDEFINED_EPOCH
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.world.real_disk import RealDisk
@@ -139,6 +140,39 @@ def test_a_topic_made_anew_does_not_inherit_the_checkpoints_of_the_deleted_one(
     assert log.damage == []
     assert all_values(log) == [(0, b"new")]
     again.close()
+
+
+def test_a_topic_made_anew_does_not_inherit_epochs_that_are_being_written(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"old", epoch=7)
+    write = folder.begin_checkpoint()
+    assert write is not None
+    folder.delete_log("orders", 0, TOPIC_ID)
+    orders(folder, topic_id=OTHER_ID).prepare()
+    write()
+    folder.end_checkpoint()
+    assert not list(path.glob("orders-0/leader-epoch-checkpoint*"))
+    folder.close()
+    again = a_folder(disk, path)
+    assert orders(again, topic_id=OTHER_ID).latest_epoch == UNDEFINED_EPOCH
+    again.close()
+
+
+def test_epochs_that_were_being_written_are_noted_in_the_folders_new_place(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    put(orders(folder), b"old", epoch=7)
+    write = folder.begin_checkpoint()
+    assert write is not None
+    folder.take_over(("orders", 0), ("orders", 3), TOPIC_ID)
+    write()
+    folder.end_checkpoint()
+    folder.checkpoint()
+    assert (path / "orders-3" / "leader-epoch-checkpoint").exists()
+    folder.close()
 
 
 def lose_ids(path: Path, way: str) -> None:

@@ -7,7 +7,6 @@ what is news to the next checkpoint is told apart with care.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from penstock.log import checkpoints, layout, notes
@@ -180,9 +179,8 @@ class Noted:
 
     def _write(self, news: Checkpoint) -> None:
         """The topics' ids last: offsets must never be taken for those of a later topic."""
-        for _, path, content in news.epochs:
-            with suppress(FileNotFoundError):  # the log was deleted meanwhile
-                self._disk.write_whole(path, content)
+        for log, path, content in news.epochs:
+            notes.write_epochs(log, path, content)
         for name, offsets in news.offsets.items():
             self._disk.write_whole(f"{self._path}/{name}", checkpoints.encode_offsets(offsets))
         if news.ids is not None:
@@ -201,7 +199,7 @@ class Noted:
 
     def _trust(self, news: Checkpoint) -> None:
         for log, _, content in news.epochs:
-            log.epochs.changed = log.epochs.encode() != content
+            log.epochs.changed = log.is_deleted or log.epochs.encode() != content
         self._written |= news.offsets
         if news.ids is not None:
             self._written_ids = news.ids

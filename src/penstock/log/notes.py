@@ -6,6 +6,7 @@ next round of syncing, and each can be told from a torn one.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,19 @@ def epochs_to_write(log: PartitionLog) -> tuple[str, bytes] | None:
     if not (log.epochs.changed and log.has_folder):
         return None
     return f"{log.folder}/{layout.EPOCHS_FILE}", log.epochs.encode()
+
+
+def write_epochs(log: PartitionLog, path: str, content: bytes) -> None:
+    """May take place off the loop. A deleted log is marked as such before its folder goes: so what
+    is written is either where it belongs, or not given its name."""
+    temporary = f"{path}.{log.topic_id.hex()}{layout.TEMPORARY}"
+    with suppress(FileNotFoundError):  # the log was deleted meanwhile
+        log.disk.write_whole(temporary, content)
+        if log.is_deleted:
+            log.disk.remove(temporary)
+        else:
+            log.disk.rename(temporary, path)
+            log.disk.sync_folder(log.folder)
 
 
 def write(log: PartitionLog, name: str, data: bytes) -> None:

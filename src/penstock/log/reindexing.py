@@ -121,14 +121,15 @@ def _redrafted(log: PartitionLog, segment: Segment, start: int = 0) -> Steps[Dra
         log.write_out()
         if not _is_as_before(log, segment, cuts):
             return None
-        if draft.is_complete:
-            return draft
         draft.before = reading.end_of(log, segment)
+        if draft.is_complete:
+            draft.settle()
+            return draft
         try:
             yield from warmed(partial(draft.advance, BATCHES_A_STEP))
-        except NotABatch as problem:
+        except NotABatch:
             if _is_as_before(log, segment, cuts):
-                yield from _note_damage(log, segment, problem.position, draft.end_offset)
+                yield from _note_damage(log, segment, draft)
         yield None
 
 
@@ -149,13 +150,22 @@ def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
     segment.forget_indexes()
 
 
-def _note_damage(log: PartitionLog, segment: Segment, position: int, offset: int) -> Steps[None]:
-    """Not where the segment is another after the search for the next good batch."""
+def _note_damage(log: PartitionLog, segment: Segment, draft: Draft) -> Steps[None]:
+    """Where the batches do not go on, or not as they should, one of the last is to blame, or what
+    comes now. Nothing is noted if the segment is another after the search for the next good one."""
     log.write_out()
-    cuts = segment.cuts
+    cuts, ended = segment.cuts, draft.is_at_end
     end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
     after, end_offset = segment.size, log.end_offset if end is None else end
-    found = yield from Window(segment.file, segment.base, end).next_good(position, offset)
+    window = Window(segment.file, segment.base, end)
+    wrong = next((each for each in draft.recent if not window.bears_out(each)), None)
+    if wrong is not None:
+        draft.go_back(wrong)
+    elif ended:
+        draft.settle()  # what is missing was after all of them
+        return
+    position, offset = draft.position, draft.end_offset
+    found = yield from window.next_good(position, offset)
     if not _is_as_before(log, segment, cuts):
         return
     if found is not None and found[0] < after:

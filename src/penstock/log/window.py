@@ -8,6 +8,7 @@ from collections.abc import Generator
 from crc32c import crc32c
 
 from penstock.errors import Refused
+from penstock.log.drafting import Taken
 from penstock.log.layout import RELATIVE_OFFSET_MAX
 from penstock.wire import batch as batches
 from penstock.wire.batch import HEADER_SIZE, MAGIC, BatchHeader
@@ -64,6 +65,11 @@ class Window:
         if header is None or header.base_offset == least_offset or self._may_have_gaps:
             return header
         return None
+
+    def bears_out(self, taken: Taken) -> bool:
+        """Whether a batch that was taken for one by its header can be believed in all else."""
+        header = self._good_after_loss(taken.position, taken.least_offset)
+        return header is not None and (taken.may_skip or header.base_offset == taken.least_offset)
 
     def _good_after_loss(self, position: int, least_offset: int) -> BatchHeader | None:
         """The same where batches before it are lost, and it is not known how many."""

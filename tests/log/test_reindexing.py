@@ -329,15 +329,15 @@ def break_batch(path: Path, number: int) -> int:
     return read_header(data, position).base_offset
 
 
-def assert_all_found_but(log: PartitionLog, bad: int) -> None:
+def assert_all_found_but(log: PartitionLog, bad: int, max_bytes: int = 500) -> None:
     for offset in range(COUNT):
         log.forget_marks()
         if offset == bad:
             with pytest.raises(Refused) as refused:
-                patient_headers(log, offset, 500)
+                patient_headers(log, offset, max_bytes)
             assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
         else:
-            assert patient_headers(log, offset, 500)[0].base_offset == offset
+            assert patient_headers(log, offset, max_bytes)[0].base_offset == offset
 
 
 @pytest.mark.parametrize("segment", [0, 1, -1])
@@ -680,6 +680,38 @@ def test_a_length_that_leads_to_a_later_batch_or_the_end_costs_one_batch(
     again.open()
     assert again.damage == log.damage
     assert_all_found_but(again, BAD)
+
+
+@pytest.mark.parametrize("first", [0, BAD - 1, BAD, BAD + 1, BAD + 8, BAD + 9])
+@pytest.mark.parametrize("at", [4, 23], ids=["offset", "delta"])
+@pytest.mark.parametrize("has_gaps", [True, False])
+def test_a_batch_that_its_neighbour_contradicts_is_refused_and_no_other(
+    disk: RealDisk, filled: Path, first: int, at: int, has_gaps: bool
+) -> None:
+    """Whoever reads first, and also where compaction may have left gaps."""
+    change_header(files(filled, ".log")[0], at, lambda value: value + 8)
+    if has_gaps:
+        (filled / "penstock.compacted").touch()
+    log = started(disk, filled)
+    if first == BAD:
+        assert is_refused(log, BAD)
+    else:
+        assert patient_headers(log, first, 1)[0].base_offset == first
+    assert_all_found_but(log, BAD, 1)
+    assert_all_found_but(log, BAD)
+    assert [each[:2] for each in log.damage] == [(BAD, BAD + 1)]
+
+
+@pytest.mark.parametrize("at", [4, 23], ids=["offset", "delta"])
+def test_no_time_is_looked_for_in_a_batch_that_its_neighbour_contradicts(
+    disk: RealDisk, filled: Path, at: int
+) -> None:
+    change_header(files(filled, ".log")[0], at, lambda value: value + 8)
+    (filled / "penstock.compacted").touch()
+    log = started(disk, filled)
+    wanted = BAD + 2
+    assert since(log, NOW_MS + wanted * 1000, COUNT) == (NOW_MS + wanted * 1000, wanted, 0)
+    assert_all_found_but(log, BAD, 1)
 
 
 def test_several_wrong_headers_cost_as_many_batches(disk: RealDisk, filled: Path) -> None:

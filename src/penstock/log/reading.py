@@ -83,6 +83,19 @@ def _check(log: PartitionLog, found: Slice, segment: Segment, cold_ok: bool) -> 
     if place.last_offset < found.offset:
         raise Amiss(segment)
     check_offsets(log, segment, place, found.offset)
+    _check_neighbour(log, segment, place, cold_ok)
+
+
+def _check_neighbour(log: PartitionLog, segment: Segment, place: Place, cold_ok: bool) -> None:
+    """A wrong header shows in the batch after it, which is not there, or takes offsets back."""
+    after = place.position + place.size
+    if after >= segment.size or after in segment.gaps:
+        return
+    try:
+        following = scanning.place_at(segment.reader(cold_ok), after, segment.size)
+    except NotABatch:
+        raise Amiss(segment) from None
+    check_follows(log, segment, following, place.last_offset + 1)
 
 
 def find(log: PartitionLog, segment: Segment, offset: int, cold_ok: bool) -> Place | None:
@@ -102,6 +115,15 @@ def check_offsets(
         raise Amiss(segment)
     if place.base_offset > offset and not log.may_have_gaps and not _is_damaged(log, offset):
         raise Amiss(segment)
+
+
+def check_follows(
+    log: PartitionLog, segment: Segment, place: Place | BatchHeader, offset: int
+) -> None:
+    """The same of a batch that comes after one that ended before an offset."""
+    if place.base_offset < offset:
+        raise Amiss(segment)
+    check_offsets(log, segment, place, offset)
 
 
 def end_of(log: PartitionLog, segment: Segment) -> int:
@@ -201,7 +223,7 @@ def _cut_by_headers(
         if beyond > start + max_bytes and not (at_least_one and end == start):
             break
         if end > start:
-            check_offsets(log, segment, place, next_offset)
+            check_follows(log, segment, place, next_offset)
         end, next_offset = beyond, place.last_offset + 1
         if end >= start + max_bytes:  # what comes next may be damaged, and is not needed
             break

@@ -250,7 +250,8 @@ def _headers_from(
     found: list[tuple[int, BatchHeader]] = []
     try:
         for start, header in islice(headers, SLICE_HEADERS):
-            reading.check_offsets(log, segment, header, at)
+            check = reading.check_follows if found else reading.check_offsets
+            check(log, segment, header, at)
             found.append((start, header))
             at, position = header.last_offset + 1, start + header.size
             if is_wanted(header):

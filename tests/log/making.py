@@ -187,3 +187,29 @@ class CountingDisk(RealDisk):
 
     def open(self, path: str) -> RealFile:
         return CountingFile(self, path)
+
+
+class MeteredFile(RealFile):
+    __slots__ = ()
+
+    def read(self, position: int, length: int) -> bytes:
+        return self._metered(super().read(position, length))
+
+    def read_cached(self, position: int, length: int) -> bytes:
+        return self._metered(super().read_cached(position, length))
+
+    def _metered(self, data: bytes) -> bytes:
+        assert isinstance(self._disk, MeteredDisk)
+        self._disk.lengths.append(len(data))
+        return data
+
+
+class MeteredDisk(RealDisk):
+    """A disk that remembers how much was read of it, one read after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lengths: list[int] = []
+
+    def open(self, path: str) -> RealFile:
+        return MeteredFile(self, path)

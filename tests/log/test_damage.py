@@ -22,7 +22,7 @@ from tests.log.timing import finished, newest, patient_headers, since
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
-from penstock.log import layout, recovery, window
+from penstock.log import layout, recovery, searching
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.wire import batch as batches
@@ -213,7 +213,7 @@ def fakes(count: int) -> bytes:
 def test_what_could_not_be_looked_at_is_damage_and_not_torn(
     disk: RealDisk, folder: Path, monkeypatch: pytest.MonkeyPatch, has_following: bool
 ) -> None:
-    monkeypatch.setattr(window, "SEARCH_PASSES", 0)
+    monkeypatch.setattr(searching, "SEARCH_PASSES", 0)
     log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
     put(log, b"first")
     bad = log.segments[0].size

@@ -13,6 +13,7 @@ from tests.log.making import (
     NOW_MS,
     OTHER_ID,
     TOPIC_ID,
+    MeteredDisk,
     a_batch,
     a_folder,
     all_values,
@@ -35,7 +36,7 @@ from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps, Wait
-from penstock.wire.batch import LENGTH_OVERHEAD, read_header, size_at
+from penstock.wire.batch import HEADER_SIZE, LENGTH_OVERHEAD, read_header, size_at
 from penstock.world.ports import Cold
 from penstock.world.real_disk import RealDisk
 
@@ -503,6 +504,79 @@ def test_what_is_cut_off_while_damage_is_noted_is_not_in_the_note(
     assert len(list(folder.glob("penstock.damage*"))) == kept
 
 
+# Records that are made to look like batches
+
+
+MIB = 1 << 20
+
+
+def fake_head(offset: int, size: int) -> bytes:
+    """Of what says that it is a batch of a size."""
+    head = a_batch(b"x")[:HEADER_SIZE]
+    pack_into(">qi", head, 0, offset, size - LENGTH_OVERHEAD)
+    return bytes(head)
+
+
+def with_fakes(log: PartitionLog) -> int:
+    """In a finished segment of some megabytes, one batch has a wrong magic byte, and records that
+    look like batches of nearly all that follows; its offset."""
+    put(log, b"first")
+    bad = put(log, fake_head(3, 5 * MIB) * 300).base_offset
+    for _ in range(12):
+        put(log, b"x" * (MIB // 2))
+    log.roll()
+    put(log, b"last")
+    break_batch(Path(log.segments[0].file.path), 1)
+    return bad
+
+
+def test_no_step_of_a_search_takes_more_than_a_little(folder: Path) -> None:
+    disk = MeteredDisk()
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    bad = with_fakes(log)
+    a_step: list[int] = []
+
+    def note(_: Wait) -> None:
+        a_step.append(sum(disk.lengths))
+        disk.lengths.clear()
+
+    disk.lengths.clear()
+    finished(log, reindex(log, log.segments[0]), note)
+    assert max(a_step) <= 2 * MIB
+    assert sum(a_step) <= 3 * log.segments[0].size
+    assert [each[:2] for each in log.damage] == [(bad, bad + 1)]
+    disk.close()
+
+
+def test_no_search_reads_what_is_cold_on_the_loop(folder: Path) -> None:
+    disk = ColdDisk()
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    bad = with_fakes(log)
+    disk.cold_reads = 0
+
+    def warm(wait: Wait) -> None:
+        if isinstance(wait, Cold):
+            assert wait.length <= drafting.WARM_BYTES
+            disk.warmed.append((wait.file.path, wait.position, wait.length))
+
+    finished(log, reindex(log, log.segments[0]), warm)
+    assert disk.cold_reads == len(disk.warmed) > 1
+    assert [each[:2] for each in log.damage] == [(bad, bad + 1)]
+    disk.close()
+
+
+def test_a_large_batch_between_two_that_are_bad_is_found(log: PartitionLog) -> None:
+    put(log, b"first")
+    for _ in range(3):
+        put(log, b"x" * (3 * MIB))
+    log.roll()
+    put(log, b"last")
+    for number in (1, 3):
+        break_batch(Path(log.segments[0].file.path), number)
+    finished(log, reindex(log, log.segments[0]))
+    assert [each[:2] for each in log.damage] == [(1, 2), (3, 4)]
+
+
 # Records that are gone, between one segment and the next
 
 
@@ -717,7 +791,7 @@ def test_no_time_is_looked_for_in_a_batch_that_its_neighbour_contradicts(
 def test_several_wrong_headers_cost_as_many_batches(disk: RealDisk, filled: Path) -> None:
     path = files(filled, ".log")[0]
     data = bytearray(path.read_bytes())
-    size, wrong = size_at(data), [3, 8, 15]
+    size, wrong = size_at(data), [3, 4, 8, 15]
     for number in wrong:
         data[number * size + 10] ^= 4
     path.write_bytes(data)

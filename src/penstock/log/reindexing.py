@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from penstock.log import notes, reading
 from penstock.log.damage import Damage
-from penstock.log.drafting import Draft
+from penstock.log.drafting import Draft, Taken
 from penstock.log.scanning import NotABatch, Place
+from penstock.log.searching import Search
 from penstock.log.segment import Amiss, Segment, Unsure
 from penstock.log.steps import Steps, warmed
-from penstock.log.window import Window
 from penstock.wire.batch import HEADER_SIZE, read_header
 
 if TYPE_CHECKING:
@@ -157,15 +157,17 @@ def _note_damage(log: PartitionLog, segment: Segment, draft: Draft) -> Steps[Non
     cuts, ended = segment.cuts, draft.is_at_end
     end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
     after, end_offset = segment.size, log.end_offset if end is None else end
-    window = Window(segment.file, segment.base, end)
-    wrong = next((each for each in draft.recent if not window.bears_out(each)), None)
+    search = Search(segment.file, segment.base, end)
+    wrong = yield from _first_wrong(search, draft)
+    if not _is_as_before(log, segment, cuts):
+        return
     if wrong is not None:
         draft.go_back(wrong)
     elif ended:
         draft.settle()  # what is missing was after all of them
         return
     position, offset = draft.position, draft.end_offset
-    found = yield from window.next_good(position, offset)
+    found = yield from search.next_good(position, offset)
     if not _is_as_before(log, segment, cuts):
         return
     if found is not None and found[0] < after:
@@ -173,6 +175,14 @@ def _note_damage(log: PartitionLog, segment: Segment, draft: Draft) -> Steps[Non
     elif end is None:
         segment.sealed = True
     yield from _note(log, segment, Damage(offset, end_offset, segment.base, position, after))
+
+
+def _first_wrong(search: Search, draft: Draft) -> Steps[Taken | None]:
+    """Of the last batches that were gone through by their headers."""
+    for taken in draft.recent:
+        if not (yield from search.bears_out(taken)):
+            return taken
+    return None
 
 
 def _note_missing(log: PartitionLog, segment: Segment, offset: int) -> Steps[None]:

@@ -60,6 +60,18 @@ def exhaust(steps: Generator[None, None, T]) -> T:
             return result
 
 
+def turns(steps: Steps[T]) -> Generator[None, None, T]:
+    """Of steps that wait for nothing but their next turn."""
+    while True:
+        try:
+            wait = next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        assert wait is None
+        yield
+
+
 def warmed(action: Callable[[bool], T]) -> Steps[T]:
     """Try again after each read that would have waited; read all the same if that does not help.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from struct import pack_into, unpack_from
@@ -11,56 +10,37 @@ from typing import Any
 import pytest
 from tests.log.making import (
     NOW_MS,
-    OTHER_ID,
     TOPIC_ID,
-    MeteredDisk,
-    a_batch,
-    a_folder,
     all_values,
     copied,
     opened,
     put,
-    settle,
+)
+from tests.log.spoiling import (
+    COUNT,
+    INDEXED,
+    assert_all_found_but,
+    break_batch,
+    files,
+    is_refused,
+    started,
 )
 from tests.log.test_timestamps import ColdDisk
 from tests.log.timing import drop_expired, finished, newest, patient_headers, since
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
-from penstock.log import drafting, notes, reindexing
-from penstock.log.damage import Damage
+from penstock.log import drafting, reindexing
 from penstock.log.drafting import Draft
 from penstock.log.index_cache import IndexCache
 from penstock.log.log_dir import LogDir
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
-from penstock.log.steps import Steps, Wait
-from penstock.wire.batch import HEADER_SIZE, LENGTH_OVERHEAD, read_header, size_at
+from penstock.log.steps import Wait
+from penstock.wire.batch import read_header, size_at
 from penstock.world.ports import Cold
 from penstock.world.real_disk import RealDisk
-
-INDEXED = TopicConfig(segment_bytes=4096, index_interval_bytes=300, retention_ms=10_000)
-COUNT = 60
-
-
-@pytest.fixture
-def filled(disk: RealDisk, folder: Path) -> Path:
-    """Sixty records, a second apart, in segments of about twenty; cleanly closed."""
-    log = PartitionLog(disk, str(folder), TOPIC_ID, INDEXED)
-    for number in range(COUNT):
-        put(log, b"%03d" % number * 30, at_ms=NOW_MS + number * 1000)
-    assert len(log.segments) > 2
-    settle(log)
-    log.close()
-    return folder
-
-
-def started(disk: RealDisk, folder: Path, indexes: IndexCache | None = None) -> PartitionLog:
-    """After a clean stop."""
-    log = PartitionLog(disk, str(folder), TOPIC_ID, INDEXED, indexes)
-    log.end_offset = log.written_end = log.synced_end = log.recovery_point = COUNT
-    return log
 
 
 def assert_all_found(log: PartitionLog, count: int = COUNT) -> None:
@@ -70,10 +50,6 @@ def assert_all_found(log: PartitionLog, count: int = COUNT) -> None:
         assert headers[0].base_offset == offset
         for each, following in pairwise(headers):
             assert following.base_offset == each.next_offset
-
-
-def files(folder: Path, kind: str) -> list[Path]:
-    return sorted(folder.glob(f"*{kind}"))
 
 
 # Wrong offset indexes
@@ -320,27 +296,6 @@ def test_a_log_that_is_deleted_meanwhile_is_left_alone(disk: RealDisk, tmp_path:
 # Damage
 
 
-def break_batch(path: Path, number: int) -> int:
-    """Spoil the magic byte of a batch; its offset."""
-    data, position = bytearray(path.read_bytes()), 0
-    for _ in range(number):
-        position += size_at(data, position)
-    data[position + 16] = 0x42
-    path.write_bytes(data)
-    return read_header(data, position).base_offset
-
-
-def assert_all_found_but(log: PartitionLog, bad: int, max_bytes: int = 500) -> None:
-    for offset in range(COUNT):
-        log.forget_marks()
-        if offset == bad:
-            with pytest.raises(Refused) as refused:
-                patient_headers(log, offset, max_bytes)
-            assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
-        else:
-            assert patient_headers(log, offset, max_bytes)[0].base_offset == offset
-
-
 @pytest.mark.parametrize("segment", [0, 1, -1])
 @pytest.mark.parametrize("number", [0, 7])
 def test_damage_met_by_a_reader_is_noted_and_the_rest_goes_on(
@@ -421,170 +376,7 @@ def test_a_draft_that_stops_at_damage_replaces_nothing_on_disk(
     assert [path.read_bytes() for path in paths] == before
 
 
-# Damage in a log that changes meanwhile
-
-
-def with_a_long_search(log: PartitionLog) -> Segment:
-    """A finished segment of which all but two batches are no batch any more: the search for the
-    next good one takes several steps."""
-    for value in (b"1", b"2"):
-        put(log, value)
-    for _ in range(4):
-        put(log, b"x" * 300_000)
-    log.roll()
-    put(log, b"last")
-    segment = log.segments[0]
-    path, start = Path(segment.file.path), 2 * len(a_batch(b"1"))
-    path.write_bytes(path.read_bytes()[:start] + bytes(segment.size - start))
-    return segment
-
-
-def in_the_search(steps: Steps[None]) -> None:
-    for _ in range(2):
-        assert next(steps) is None
-
-
-def until_written(steps: Steps[None]) -> Callable[[], None]:
-    """What is to be done off the loop."""
-    for wait in steps:
-        if callable(wait):
-            return wait
-    raise AssertionError("nothing was to be written")
-
-
-def orders_made_anew(folder: LogDir) -> PartitionLog:
-    folder.delete_log("orders", 0, TOPIC_ID)
-    log = folder.log_for("orders", 0, OTHER_ID, TopicConfig())
-    put(log, b"new")
-    return log
-
-
-@pytest.mark.parametrize("moment", ["search", "write"])
-def test_a_topic_made_anew_does_not_inherit_damage_of_the_deleted_one(
-    disk: RealDisk, tmp_path: Path, moment: str
-) -> None:
-    folder = a_folder(disk, tmp_path)
-    log = folder.log_for("orders", 0, TOPIC_ID, TopicConfig())
-    steps = reindex(log, with_a_long_search(log))
-    if moment == "search":
-        in_the_search(steps)
-        new = orders_made_anew(folder)
-    else:
-        write = until_written(steps)
-        new = orders_made_anew(folder)
-        write()
-    finished(log, steps)
-    assert not new.damage
-    assert not list(tmp_path.glob("orders-0/penstock.damage*"))
-    folder.abandon()
-
-
-def test_what_is_cut_off_during_the_search_is_no_damage(log: PartitionLog) -> None:
-    steps = reindex(log, with_a_long_search(log))
-    in_the_search(steps)
-    log.truncate_to(0)
-    put(log, b"another")
-    finished(log, steps)
-    assert not log.damage
-    assert [header.base_offset for header in patient_headers(log, 0)] == [0]
-
-
-@pytest.mark.parametrize("kept", [0, 1])
-def test_what_is_cut_off_while_damage_is_noted_is_not_in_the_note(
-    log: PartitionLog, folder: Path, kept: int
-) -> None:
-    log.damage = [Damage(0, 1, 0, 0, 0)] * kept
-    steps = reindex(log, with_a_long_search(log))
-    write = until_written(steps)
-    log.truncate_to(2)
-    write()
-    finished(log, steps)
-    assert len(log.damage) == kept
-    assert (notes.read_damage(log) or []) == log.damage
-    assert len(list(folder.glob("penstock.damage*"))) == kept
-
-
-# Records that are made to look like batches
-
-
-MIB = 1 << 20
-
-
-def fake_head(offset: int, size: int) -> bytes:
-    """Of what says that it is a batch of a size."""
-    head = a_batch(b"x")[:HEADER_SIZE]
-    pack_into(">qi", head, 0, offset, size - LENGTH_OVERHEAD)
-    return bytes(head)
-
-
-def with_fakes(log: PartitionLog) -> int:
-    """In a finished segment of some megabytes, one batch has a wrong magic byte, and records that
-    look like batches of nearly all that follows; its offset."""
-    put(log, b"first")
-    bad = put(log, fake_head(3, 5 * MIB) * 300).base_offset
-    for _ in range(12):
-        put(log, b"x" * (MIB // 2))
-    log.roll()
-    put(log, b"last")
-    break_batch(Path(log.segments[0].file.path), 1)
-    return bad
-
-
-def test_no_step_of_a_search_takes_more_than_a_little(folder: Path) -> None:
-    disk = MeteredDisk()
-    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
-    bad = with_fakes(log)
-    a_step: list[int] = []
-
-    def note(_: Wait) -> None:
-        a_step.append(sum(disk.lengths))
-        disk.lengths.clear()
-
-    disk.lengths.clear()
-    finished(log, reindex(log, log.segments[0]), note)
-    assert max(a_step) <= 2 * MIB
-    assert sum(a_step) <= 3 * log.segments[0].size
-    assert [each[:2] for each in log.damage] == [(bad, bad + 1)]
-    disk.close()
-
-
-def test_no_search_reads_what_is_cold_on_the_loop(folder: Path) -> None:
-    disk = ColdDisk()
-    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
-    bad = with_fakes(log)
-    disk.cold_reads = 0
-
-    def warm(wait: Wait) -> None:
-        if isinstance(wait, Cold):
-            assert wait.length <= drafting.WARM_BYTES
-            disk.warmed.append((wait.file.path, wait.position, wait.length))
-
-    finished(log, reindex(log, log.segments[0]), warm)
-    assert disk.cold_reads == len(disk.warmed) > 1
-    assert [each[:2] for each in log.damage] == [(bad, bad + 1)]
-    disk.close()
-
-
-def test_a_large_batch_between_two_that_are_bad_is_found(log: PartitionLog) -> None:
-    put(log, b"first")
-    for _ in range(3):
-        put(log, b"x" * (3 * MIB))
-    log.roll()
-    put(log, b"last")
-    for number in (1, 3):
-        break_batch(Path(log.segments[0].file.path), number)
-    finished(log, reindex(log, log.segments[0]))
-    assert [each[:2] for each in log.damage] == [(1, 2), (3, 4)]
-
-
 # Records that are gone, between one segment and the next
-
-
-def is_refused(log: PartitionLog, offset: int) -> bool:
-    log.forget_marks()
-    with pytest.raises(Refused) as refused:
-        patient_headers(log, offset)
-    return refused.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
 def lose(folder: Path, how: str) -> tuple[int, int]:
@@ -704,100 +496,3 @@ def test_a_jump_in_a_compacted_log_is_none(disk: RealDisk, filled: Path) -> None
     assert not log.damage
     missing = int(path.stem) + 7
     assert patient_headers(log, missing)[0].base_offset == missing + 1
-
-
-# One wrong bit in a header
-
-
-BAD = 7
-
-
-def change_header(path: Path, at: int, change: Callable[[int], int]) -> None:
-    """Four bytes of a batch's header."""
-    data = bytearray(path.read_bytes())
-    start = BAD * size_at(data)
-    assert read_header(data, start).base_offset == int(path.stem) + BAD
-    pack_into(">I", data, start + at, change(unpack_from(">I", data, start + at)[0]) & 0xFFFFFFFF)
-    path.write_bytes(data)
-
-
-@pytest.mark.parametrize("bit", [0, 1, 3, 5, 8, 11, 17, 24, 31])
-@pytest.mark.parametrize("at", [0, 4, 8, 23], ids=["offset", "low offset", "length", "delta"])
-def test_one_flipped_bit_in_a_header_costs_one_batch_as_in_a_recovery(
-    disk: RealDisk, filled: Path, tmp_path: Path, at: int, bit: int
-) -> None:
-    change_header(files(filled, ".log")[0], at, lambda value: value ^ 1 << bit)
-    recovered = opened(disk, str(copied(filled, tmp_path / "copy")), INDEXED)
-    log = started(disk, filled)
-    log.open()
-    finished(log, reindex(log, log.segments[0]))
-    assert [(each.first_offset, each.end_offset) for each in recovered.damage] == [(BAD, BAD + 1)]
-    assert log.damage == recovered.damage
-    assert_all_found_but(log, BAD)
-
-
-@pytest.mark.parametrize("batches", [2, 5, None], ids=["two", "five", "all"])
-def test_a_length_that_leads_to_a_later_batch_or_the_end_costs_one_batch(
-    disk: RealDisk, filled: Path, batches: int | None
-) -> None:
-    path = files(filled, ".log")[0]
-    size = size_at(path.read_bytes())
-    rest = path.stat().st_size - BAD * size
-    wanted = (rest if batches is None else batches * size) - LENGTH_OVERHEAD
-    change_header(path, 8, lambda _: wanted)
-    log = started(disk, filled)
-    log.open()
-    finished(log, reindex(log, log.segments[0]))
-    assert [each[:2] for each in log.damage] == [(BAD, BAD + 1)]
-    assert_all_found_but(log, BAD)
-    again = started(disk, filled)
-    again.open()
-    assert again.damage == log.damage
-    assert_all_found_but(again, BAD)
-
-
-@pytest.mark.parametrize("first", [0, BAD - 1, BAD, BAD + 1, BAD + 8, BAD + 9])
-@pytest.mark.parametrize("at", [4, 23], ids=["offset", "delta"])
-@pytest.mark.parametrize("has_gaps", [True, False])
-def test_a_batch_that_its_neighbour_contradicts_is_refused_and_no_other(
-    disk: RealDisk, filled: Path, first: int, at: int, has_gaps: bool
-) -> None:
-    """Whoever reads first, and also where compaction may have left gaps."""
-    change_header(files(filled, ".log")[0], at, lambda value: value + 8)
-    if has_gaps:
-        (filled / "penstock.compacted").touch()
-    log = started(disk, filled)
-    if first == BAD:
-        assert is_refused(log, BAD)
-    else:
-        assert patient_headers(log, first, 1)[0].base_offset == first
-    assert_all_found_but(log, BAD, 1)
-    assert_all_found_but(log, BAD)
-    assert [each[:2] for each in log.damage] == [(BAD, BAD + 1)]
-
-
-@pytest.mark.parametrize("at", [4, 23], ids=["offset", "delta"])
-def test_no_time_is_looked_for_in_a_batch_that_its_neighbour_contradicts(
-    disk: RealDisk, filled: Path, at: int
-) -> None:
-    change_header(files(filled, ".log")[0], at, lambda value: value + 8)
-    (filled / "penstock.compacted").touch()
-    log = started(disk, filled)
-    wanted = BAD + 2
-    assert since(log, NOW_MS + wanted * 1000, COUNT) == (NOW_MS + wanted * 1000, wanted, 0)
-    assert_all_found_but(log, BAD, 1)
-
-
-def test_several_wrong_headers_cost_as_many_batches(disk: RealDisk, filled: Path) -> None:
-    path = files(filled, ".log")[0]
-    data = bytearray(path.read_bytes())
-    size, wrong = size_at(data), [3, 4, 8, 15]
-    for number in wrong:
-        data[number * size + 10] ^= 4
-    path.write_bytes(data)
-    log = started(disk, filled)
-    log.open()
-    finished(log, reindex(log, log.segments[0]))
-    refused = [offset for each in log.damage for offset in range(each[0], each[1])]
-    assert refused == wrong
-    assert patient_headers(log, 5)[0].base_offset == 5

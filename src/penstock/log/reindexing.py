@@ -138,6 +138,23 @@ def _is_as_before(log: PartitionLog, segment: Segment, cuts: int) -> bool:
     return not log.is_deleted and segment in log.segments and segment.cuts == cuts
 
 
+def _while_as_before(log: PartitionLog, segment: Segment, steps: Steps[T]) -> Steps[T | None]:
+    """Nobody goes on looking through what is another by now, or gone from the disk."""
+    cuts, failure = segment.cuts, None
+    while _is_as_before(log, segment, cuts):
+        try:
+            wait = next(steps) if failure is None else steps.throw(failure)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        failure = None
+        try:
+            yield wait
+        except OSError as problem:
+            failure = problem
+    return None
+
+
 def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
     if segment is log.active:
         segment.adopt(made)
@@ -158,7 +175,7 @@ def _note_damage(log: PartitionLog, segment: Segment, draft: Draft) -> Steps[Non
     end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
     after, end_offset = segment.size, log.end_offset if end is None else end
     search = Search(segment.file, segment.base, end)
-    wrong = yield from _first_wrong(search, draft)
+    wrong = yield from _while_as_before(log, segment, _first_wrong(search, draft))
     if not _is_as_before(log, segment, cuts):
         return
     if wrong is not None:
@@ -167,7 +184,7 @@ def _note_damage(log: PartitionLog, segment: Segment, draft: Draft) -> Steps[Non
         draft.settle()  # what is missing was after all of them
         return
     position, offset = draft.position, draft.end_offset
-    found = yield from search.next_good(position, offset)
+    found = yield from _while_as_before(log, segment, search.next_good(position, offset))
     if not _is_as_before(log, segment, cuts):
         return
     if found is not None and found[0] < after:

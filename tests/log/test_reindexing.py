@@ -11,6 +11,7 @@ import pytest
 from tests.log.making import (
     NOW_MS,
     TOPIC_ID,
+    a_batch,
     all_values,
     copied,
     opened,
@@ -259,6 +260,30 @@ def test_a_segment_may_grow_or_roll_meanwhile(log: PartitionLog) -> None:
     finished(log, steps)
     assert_some_found(log, 5002)
     assert newest(log) == (NOW_MS + 7, 2500, 0)
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_what_is_appended_while_a_read_is_warmed_is_no_damage(
+    folder: Path, is_written: bool
+) -> None:
+    disk = ColdDisk()
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    for _ in range(10):
+        put(log, b"x")
+
+    def meanwhile(wait: Wait) -> None:
+        if isinstance(wait, Cold):
+            disk.warmed.append((wait.file.path, 0, 1 << 20))
+            batch = a_batch(b"y")
+            log.append(batch, read_header(batch), NOW_MS, 0)
+            if is_written:
+                log.write_out()
+
+    finished(log, reindex(log, log.segments[0]), meanwhile)
+    assert log.end_offset == 11
+    assert not log.damage
+    assert patient_headers(log, 10)[0].base_offset == 10
+    disk.close()
 
 
 def assert_some_found(log: PartitionLog, count: int) -> None:

@@ -117,20 +117,31 @@ def _redrafted(log: PartitionLog, segment: Segment, start: int = 0) -> Steps[Dra
     """None if the segment has gone meanwhile, or is another. It may grow, or cease to."""
     draft = Draft(segment, may_have_gaps=log.may_have_gaps, start=start)
     cuts = segment.cuts
-    while True:
-        log.write_out()
-        if not _is_as_before(log, segment, cuts):
-            return None
-        draft.before = reading.end_of(log, segment)
+    while _brought_up_to_date(log, segment, cuts, draft):
         if draft.is_complete:
             draft.settle()
             return draft
         try:
-            yield from warmed(partial(draft.advance, BATCHES_A_STEP))
+            yield from warmed(partial(_advance, log, segment, cuts, draft))
         except NotABatch:
-            if _is_as_before(log, segment, cuts):
-                yield from _note_damage(log, segment, draft)
+            yield from _note_damage(log, segment, draft)
         yield None
+    return None
+
+
+def _advance(log: PartitionLog, segment: Segment, cuts: int, draft: Draft, cold_ok: bool) -> None:
+    """Asked again after each cold read, since which there may be more batches, or others."""
+    if _brought_up_to_date(log, segment, cuts, draft):
+        draft.advance(BATCHES_A_STEP, cold_ok)
+
+
+def _brought_up_to_date(log: PartitionLog, segment: Segment, cuts: int, draft: Draft) -> bool:
+    """Whether a draft can go on, with what was appended meanwhile."""
+    log.write_out()
+    if not _is_as_before(log, segment, cuts):
+        return False
+    draft.before = reading.end_of(log, segment)
+    return True
 
 
 def _is_as_before(log: PartitionLog, segment: Segment, cuts: int) -> bool:
@@ -170,7 +181,6 @@ def _put_in_place(log: PartitionLog, segment: Segment, made: Segment) -> None:
 def _note_damage(log: PartitionLog, segment: Segment, draft: Draft) -> Steps[None]:
     """Where the batches do not go on, or not as they should, one of the last is to blame, or what
     comes now. Nothing is noted if the segment is another after the search for the next good one."""
-    log.write_out()
     cuts, ended = segment.cuts, draft.is_at_end
     end = log.segments[log.segment_of(segment.base) + 1].base if segment is not log.active else None
     after, end_offset = segment.size, log.end_offset if end is None else end

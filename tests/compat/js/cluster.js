@@ -48,7 +48,12 @@ class Sender {
   }
 
   async send(messages) {
-    const [{ partition, baseOffset }] = await this.producer.send({ topic, acks: -1, messages });
+    let answers = [];
+    while (!answers.length) {
+      // Nothing is sent, and nothing said, while a partition has no leader.
+      answers = await this.producer.send({ topic, acks: -1, messages });
+    }
+    const [{ partition, baseOffset }] = answers;
     messages.forEach((each, n) => say("acked", each.key, each.value, partition, Number(baseOffset) + n));
   }
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tests.coordination.group.consumer.stage import Stage
 
 from penstock.coordination.group.assignors import Assignment
+from penstock.coordination.group.consumer.reconciling import together
 from penstock.coordination.group.consumer.records import assignment_of, listed
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k68_consumer_group_heartbeat import TopicPartitions
@@ -27,10 +28,12 @@ class Client:
         self.owned: Assignment = {}
         self.is_unsure = False
         """The last answer did not come: it says everything again."""
+        self.is_wordy = False
+        """It says everything each time."""
 
     def beat(self, *, is_lost: bool = False) -> bool:
         """A heartbeat, whose answer may be lost; True if it brought anything new."""
-        says_all = self.epoch == 0 or self.is_unsure
+        says_all = self.epoch == 0 or self.is_unsure or self.is_wordy
         try:
             answer = self.stage.beat(
                 self.id,
@@ -78,6 +81,11 @@ class Client:
             self.stage.beat(self.id, -1, instance_id=self.instance_id)
 
     @property
+    def claimed(self) -> Assignment:
+        """What it has, or will have whatever it is told meanwhile."""
+        return self.owned
+
+    @property
     def count(self) -> int:
         return sum(map(len, self.owned.values()))
 
@@ -121,6 +129,10 @@ class SlowClient(Client):
         if self.begun is not None:
             self.owned, self.begun, self.tells = self.begun, None, True
 
+    @property
+    def claimed(self) -> Assignment:
+        return together(self.owned, self.begun or {})
+
     def drop(self) -> None:
         self.owned, self.begun, self.next, self.tells = {}, None, None, False
 
@@ -140,7 +152,7 @@ def settle(stage: Stage, clients: Sequence[Client]) -> None:
 def check_nothing_is_shared(stage: Stage, clients: Sequence[Client]) -> None:
     owners: dict[tuple[bytes, int], str] = {}
     for client in clients:
-        for topic, partitions in client.owned.items():
+        for topic, partitions in client.claimed.items():
             for partition in partitions:
                 assert (topic, partition) not in owners
                 owners[topic, partition] = client.id

@@ -76,8 +76,25 @@ def test_a_member_that_has_just_begun_or_joined_again_takes_nothing_up_and_goes_
 
 def test_a_member_that_repeats_everything_may_still_be_taking_up_what_it_is_to_give_up() -> None:
     holding = Holding(5, 4, REVOKING, parts(0), parts(1))
-    assert reconcile(holding, parts(0, 2), 6, Word({}, Trust.REPEAT), free) is holding
-    found = reconcile(holding, parts(0, 2), 6, Word(parts(0), Trust.REPEAT), free)
+    for owned in ({}, parts(0)):
+        found = reconcile(holding, parts(0, 2), 6, Word(owned, Trust.REPEAT, owned), free)
+        assert found == Holding(5, 4, STABLE, parts(0, 1))
+
+
+@pytest.mark.parametrize("owned", [{}, parts(0)])
+def test_a_member_that_repeats_everything_has_given_up_what_it_named_before(
+    owned: Assignment,
+) -> None:
+    holding = Holding(5, 4, REVOKING, parts(0), parts(1))
+    word = Word(owned, Trust.REPEAT, parts(0, 1))
+    found = reconcile(holding, parts(0, 2), 6, word, free)
+    assert found == Holding(6, 5, STABLE, parts(0, 2))
+
+
+def test_what_was_deleted_before_it_was_given_up_is_not_told_of_again() -> None:
+    holding = Holding(5, 4, REVOKING, parts(0), parts(1))
+    word = Word(parts(0), Trust.REPEAT)
+    found = reconcile(holding, parts(0, 2), 6, word, free, lambda place: place != (TOPIC, 1))
     assert found == Holding(6, 5, STABLE, parts(0, 2))
 
 

@@ -14,7 +14,7 @@ from penstock.coordination.group.classic.subscriptions import CONSUMER
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.embedded import plan_bytes
 from penstock.coordination.group.consumer.member import ConsumerMember
-from penstock.coordination.group.consumer.reconciling import together
+from penstock.coordination.group.consumer.reconciling import held
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.consumer.stored import write_end
 from penstock.coordination.group.groups import Group
@@ -58,7 +58,6 @@ def _classic_member(turn: Turn, member: ConsumerMember) -> Member:
     """What it has yet to give up is in its part of the plan: nobody else is to have that."""
     profile, classic, holding = member.profile, member.profile.classic, member.holding
     assert classic is not None
-    held = together(holding.assigned, holding.revoking)
     return Member(
         id=member.id,
         instance_id=profile.instance_id,
@@ -67,7 +66,7 @@ def _classic_member(turn: Turn, member: ConsumerMember) -> Member:
         session_timeout_ms=classic.session_timeout_ms,
         rebalance_timeout_ms=profile.rebalance_timeout_ms,
         protocols=dict(classic.protocols),
-        assignment=plan_bytes(turn.image, held, classic.protocols),
+        assignment=plan_bytes(turn.image, held(holding), classic.protocols),
         is_new=False,
     )
 

@@ -21,6 +21,7 @@ def begin_sessions(turn: Turn, body: Consumer) -> None:
     """A coordinator has been loaded: its members are given the time to find it."""
     body.sessions.clear()
     body.rebalances.clear()
+    body.named.clear()
     body.refresh_ms = body.due_ms = 0.0
     if body.members:
         turn.wake_at(turn.time_ms)
@@ -71,9 +72,9 @@ def _late(turn: Turn, group: str, body: Consumer) -> set[str]:
 def _tend_sessions(turn: Turn, group: str, body: Consumer) -> None:
     """Begin those of members that came with another coordinator, or from the other protocol, and
     drop those of members that never came to be, because it could not be written."""
-    for deadlines in (body.sessions, body.rebalances):
-        for member_id in deadlines.keys() - body.members.keys():
-            del deadlines[member_id]
+    for kept in (body.sessions, body.rebalances, body.named):
+        for member_id in kept.keys() - body.members.keys():
+            del kept[member_id]
     for member_id in body.members.keys() - body.sessions.keys():
         member = body.members[member_id]
         touch(turn, group, body, member)

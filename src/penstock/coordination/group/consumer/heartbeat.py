@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.joining import member_of
@@ -48,6 +49,7 @@ def heartbeat(
         member = body.members.get(request.member_id)
         if member is not None and _is_at_rest(body, member, request, client_id, client_host):
             touch(turn, group.name, body, member)
+            body.hear(member.id, member.holding, _owned(turn.image, request))
             return _answer(turn, group.name, len(body.members), member)
     check_request(turn.config, request)
     if request.member_epoch < JOIN:
@@ -116,9 +118,13 @@ def _may_not_know(turn: Turn, before: ConsumerMember, member: ConsumerMember, ep
     )
 
 
-def _word(image: Image, request: ConsumerGroupHeartbeatRequest) -> Word:
+def _owned(image: Image, request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
     parts = request.topic_partitions
-    owned = None if parts is None else meant(image, assignment_of(parts))
+    return None if parts is None else meant(image, assignment_of(parts))
+
+
+def _word(image: Image, request: ConsumerGroupHeartbeatRequest) -> Word:
+    owned = _owned(image, request)
     if request.member_epoch == JOIN:
         return Word(owned, Trust.SURE)
     return Word(owned, Trust.REPEAT if is_full(request) else Trust.ANSWER)
@@ -141,11 +147,12 @@ def advance(draft: Draft, before: ConsumerMember, profile: Profile, word: Word) 
         member.holding,
         wanted(draft, member),
         draft.target_epoch,
-        word,
+        word._replace(named=draft.body.named.get(member.id, {})),
         lambda place: draft.is_free_for(member.id, place),
         draft.is_there,
         is_renewed=is_renewed,
     )
+    draft.body.hear(member.id, member.holding, word.owned)
     return draft.hold(member, holding)
 
 

@@ -21,6 +21,7 @@ from penstock.coordination.group.consumer.phases import MemberState
 
 IsFree = Callable[[Place], bool]
 IsThere = Callable[[Place], bool]
+NOTHING: Assignment = {}
 
 
 class Trust(Enum):
@@ -40,6 +41,8 @@ class Word(NamedTuple):
 
     owned: Assignment | None
     trust: Trust = Trust.ANSWER
+    named: Assignment = NOTHING
+    """What it said last, of what it had been told by then: it has taken that up."""
 
 
 NOTHING_SAID = Word(None)
@@ -62,18 +65,20 @@ def reconcile(
                 return holding
             return _next(holding, target, target_epoch, word, is_free, is_there)
         case MemberState.REVOKING:
-            if not _has_revoked(holding, word):
+            if still_has(word.owned, holding.revoking):
                 return holding
+            if _may_take_up(holding, word, is_there):
+                return holding.move(MemberState.STABLE, held(holding), {})
             return _next(holding, target, target_epoch, word, is_free, is_there, has_revoked=True)
         case MemberState.WAITING:
             return _next(holding, target, target_epoch, word, is_free, is_there)
 
 
-def _has_revoked(holding: Holding, word: Word) -> bool:
-    """One that repeats everything has done what it was told if it has just what it is to keep."""
-    if still_has(word.owned, holding.revoking):
-        return False
-    return word.trust is not Trust.REPEAT or word.owned == holding.assigned
+def _may_take_up(holding: Holding, word: Word, is_there: IsThere) -> bool:
+    """One that repeats everything has given up what it had. What it has never named it may be about
+    to take up: it is told of that again, so that it does, and then of giving it up."""
+    unseen = without(holding.revoking, word.named)
+    return word.trust is Trust.REPEAT and any(map(is_there, places(unseen)))
 
 
 def _next(
@@ -110,6 +115,11 @@ def _not_taken_up(holding: Holding) -> Holding:
     if holding.state is MemberState.REVOKING:
         return holding.move(MemberState.STABLE, holding.assigned, {})
     return holding
+
+
+def held(holding: Holding) -> Assignment:
+    """All that it may have."""
+    return together(holding.assigned, holding.revoking)
 
 
 def still_has(owned: Assignment | None, some: Assignment) -> bool:

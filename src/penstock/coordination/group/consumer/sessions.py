@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.member import ConsumerMember, Holding
 from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.reconciling import held, without
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.turn import Turn
 
@@ -37,10 +38,19 @@ def give_time(turn: Turn, body: Consumer, member: ConsumerMember) -> None:
 
 def watch_progress(draft: Draft, before: Holding, member: ConsumerMember) -> None:
     """Each revocation has its own time, and so has taking up what is to be revoked then."""
-    if member.holding != before:
+    if member.holding != before and _has_gone_on(draft.body, before, member):
         draft.body.rebalances.pop(member.id, None)
     if member.holding.state is MemberState.REVOKING or member.epoch < draft.target_epoch:
         give_time(draft.turn, draft.body, member)
+
+
+def _has_gone_on(body: Consumer, before: Holding, member: ConsumerMember) -> bool:
+    """One that is told to take something up, to give it up, and to take it up again has not, as
+    long as it does not name that: its time would never end."""
+    after = member.holding
+    if after.epoch != before.epoch or held(after) != held(before):
+        return True
+    return bool(after.revoking) and not without(after.revoking, body.named.get(member.id, {}))
 
 
 def interval_ms(turn: Turn, group: str, size: int) -> int:

@@ -16,6 +16,7 @@ from penstock.coordination.group.consumer.interests import Interests
 from penstock.coordination.group.consumer.lookups import Lookups
 from penstock.coordination.group.consumer.member import ConsumerMember, Holding, Place, Profile
 from penstock.coordination.group.consumer.phases import MemberState
+from penstock.coordination.group.consumer.reconciling import common, held
 
 if TYPE_CHECKING:
     from penstock.coordination.group.classic.state import Classic
@@ -44,6 +45,7 @@ class Consumer:
         "making",
         "members",
         "metadata_hash",
+        "named",
         "natives",
         "owners",
         "rebalances",
@@ -93,6 +95,8 @@ class Consumer:
         """By when members must have shown that they are alive."""
         self.rebalances: dict[str, float] = {}
         """By when some must have done what they were told to: revoke, join again, sync."""
+        self.named: dict[str, Assignment] = {}
+        """What members said last that they have, of what they had been told by then."""
         self.due_ms = 0.0
         """None of these is due before that."""
         self.making: Making | None = None
@@ -148,6 +152,7 @@ class Consumer:
             self._release(member)
         self.sessions.pop(member_id, None)
         self.rebalances.pop(member_id, None)
+        self.named.pop(member_id, None)
 
     def _subscribe(self, before: ConsumerMember | None, member: ConsumerMember) -> None:
         """The new before the old, as they mostly have the same names."""
@@ -180,6 +185,11 @@ class Consumer:
             for name, metadata in profile.classic.protocols:
                 _add(self.classic_votes, name, step)
                 self.classic_bytes += step * len(metadata)
+
+    def hear(self, member_id: str, before: Holding, owned: Assignment | None) -> None:
+        """A member names what it has. What it is only told now it cannot have taken up."""
+        if owned is not None:
+            self.named[member_id] = common(owned, held(before))
 
     def holders(self, place: Place) -> frozenset[str]:
         """All who have a partition, or may have it."""

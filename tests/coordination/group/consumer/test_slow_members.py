@@ -9,6 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.coordination.group.consumer.clients import SlowClient, check_nothing_is_shared, settle
 from tests.coordination.group.consumer.stage import Stage
 
+from penstock.coordination.group.consumer.reconciling import without
+
 PICK = st.integers(0, 2)
 KIND = st.sampled_from(["hasty", "patient", "wordy"])
 PARTITIONS = 4
@@ -233,3 +235,22 @@ def test_one_that_is_told_the_same_back_and_forth_has_no_more_time_for_it() -> N
         third.beat()
         third.take_up()
     assert third.owned == {topic: frozenset(range(4))}
+
+
+def test_one_that_cannot_name_what_was_deleted_goes_on_all_the_same() -> None:
+    stage = Stage()
+    topic, gone = stage.create("orders", 4), stage.create("returns", 4)
+    first, second = (SlowClient(stage, name, "orders", "returns") for name in ("n1", "n2"))
+    first.beat()
+    settle(stage, [first])
+    second.beat()
+    stage.pass_ms(100)
+    first.beat()
+    first.take_up()
+    stage.delete("returns")
+    first.owned = without(first.owned, {gone: frozenset(range(4))})
+    first.is_unsure = True
+    first.beat()
+    second.beat()
+    second.take_up()
+    assert second.owned == {topic: frozenset(range(4)) - first.owned[topic]}

@@ -6,6 +6,7 @@ Answers wait as they do in a session: woken by what they wait for, and asked aga
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -194,6 +195,12 @@ def _unwound(outcome: Any) -> Any:
 
 async def _awaited(resume: Resume[Any]) -> Any:
     return await resume.work()
+
+
+def lose_followers(room: Room, group: str = GROUP) -> None:
+    leader = room.leader(group)
+    leader.replicas, leader.in_sync = (1, 2, 3), frozenset({1})
+    leader.log.config = replace(leader.log.config, min_insync_replicas=2)
 
 
 def join(group: str = GROUP, member_id: str = "", **fields: Any) -> JoinGroupRequest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.api.grouping import (
     Room,
     commit,
     join,
+    lose_followers,
     sync,
 )
 from tests.log.making import FullDisk
@@ -172,12 +172,6 @@ def test_members_get_time_again_when_the_lease_is_back(room: Room) -> None:
     room.load()
     room.wait(SESSION_MS - 1)
     assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
-
-
-def lose_followers(room: Room, group: str = GROUP) -> None:
-    leader = room.leader(group)
-    leader.replicas, leader.in_sync = (1, 2, 3), frozenset({1})
-    leader.log.config = replace(leader.log.config, min_insync_replicas=2)
 
 
 def test_what_cannot_be_committed_does_not_hide_what_is(room: Room) -> None:

@@ -241,10 +241,11 @@ class Coordinator:
                 yield
 
     def forget_old(self, pace: Pace) -> Iterator[None]:
-        """Offsets of groups that have been empty for long, with pauses."""
+        """Offsets of groups that have been empty for long, with pauses. Those of a shard that is
+        held up wait for the next time."""
         for shard, group in self.every_group():
             aging = Aging(group)
-            while not aging.is_done and self._is_there(shard, group):
+            while not (aging.is_done or shard.is_held_up) and self._is_there(shard, group):
                 if pace.is_spent(self._look_after(shard, group, aging.go_on)):
                     yield
 

@@ -126,6 +126,17 @@ class Shard:
         self._run(turn, group, decide)
         return turn.cost
 
+    def take_away(self, group: Group, decide: Callable[[Turn, Group], None]) -> None:
+        """Carry out a part of a request that only forgets: it needs no room on the disk, and leaves
+        no traces if it is refused."""
+
+        def checked(turn: Turn, group: Group) -> None:
+            decide(turn, group)
+            if turn.events:
+                self.check_can_commit()
+
+        self.look_after(group, checked)
+
     def _run(self, turn: Turn, group: Group, decide: Callable[[Turn, Group], R | None]) -> R | None:
         try:
             answer = decide(turn, group)

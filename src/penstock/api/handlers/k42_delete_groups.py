@@ -84,7 +84,7 @@ class _Deletion:
         if shard.is_over or not shard.is_true:
             raise not_here_any_more()
         before = shard.end
-        shard.look_after(group, decide)
+        shard.take_away(group, decide)
         self._ends[shard] = shard.end
         self._cost += TURN_COST + shard.end - before
         if self._cost >= OFFSETS_A_TURN:

@@ -90,7 +90,7 @@ class _Deletion:
         shard = self._broker.groups.shard(self._name)
         group = shard.groups.get(self._name)
         if group is not None:
-            shard.look_after(group, lambda turn, group: self._forget(turn, group, places))
+            shard.take_away(group, lambda turn, group: self._forget(turn, group, places))
             return
         for topic, index in places:
             self._codes[topic][index] = _check(self._broker.image, topic, index, is_read=False)

@@ -25,7 +25,6 @@ from penstock.replication.leader import Leader
 from penstock.wire.batch import read_header
 from penstock.wire.batch_builder import build_batch
 from penstock.wire.records import Record
-from penstock.wire.stored_codec import encode_key, encode_value
 
 if TYPE_CHECKING:
     from penstock.api.coordinator import Coordinator
@@ -221,7 +220,8 @@ class Shard:
                 self._coordinator.load_again(self)  # the turn has left its traces in memory
                 raise
             for event in turn.events:
-                self.groups.apply(event)
+                if event.ready is None:
+                    self.groups.apply(event)
         if turn.wake_ms is not None:
             self._arm(group, turn.wake_ms)
         if turn.answers:
@@ -277,13 +277,5 @@ class Shard:
 def _batch(events: list[Event], now_ms: int) -> bytearray:
     """One, so that a turn is in the log as a whole or not at all."""
     return build_batch(
-        [
-            Record(
-                number,
-                now_ms,
-                encode_key(key),
-                None if value is None else encode_value(value, version),
-            )
-            for number, (key, value, version) in enumerate(events)
-        ]
+        [Record(number, now_ms, *event.encoded()) for number, event in enumerate(events)]
     )

@@ -14,15 +14,17 @@ from typing import Any, NamedTuple, TypeVar
 from penstock.config import BrokerConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
-from penstock.wire.stored_codec import StoredKey, Versioned
+from penstock.wire.stored_codec import StoredKey, Versioned, encode_key, encode_value
 from penstock.world.ports import Chance
 
 A = TypeVar("A")
 
 TURN_COST = 150
 EVENT_COST = 15
+READY_COST = 3
 ANSWER_COST = 3
-"""What a turn takes by itself, for each event and for each answer, in the unit of `Pace`."""
+"""What a turn takes by itself, for each event, for each that was made ready and for each answer, in
+the unit of `Pace`."""
 
 Reply = object
 """Stands for a request that waits for its answer. Coordinators keep it, and hand it back."""
@@ -35,6 +37,19 @@ class Event(NamedTuple):
     value: Versioned | None
     version: int | None = None
     """That the value is written in, if it is not the newest: for tools that are older."""
+    ready: tuple[bytes, bytes | None] | None = None
+    """Key and value, encoded ahead. It is not applied: what it says is in a state that is handed
+    on, or goes with another event."""
+
+    def encoded(self) -> tuple[bytes, bytes | None]:
+        if self.ready is not None:
+            return self.ready
+        value = None if self.value is None else encode_value(self.value, self.version)
+        return encode_key(self.key), value
+
+
+def ready_event(key: StoredKey, value: Versioned | None) -> Event:
+    return Event(key, value, None, Event(key, value).encoded())
 
 
 Answer = tuple[Reply, Any]
@@ -112,6 +127,10 @@ class Turn:
     def write(self, key: StoredKey, value: Versioned | None, version: int | None = None) -> None:
         self.events.append(Event(key, value, version))
         self.cost += EVENT_COST
+
+    def write_ready(self, events: Sequence[Event]) -> None:
+        self.events += events
+        self.cost += READY_COST * len(events)
 
     def check_room(self, size_bytes: int) -> None:
         """Refuse what cannot be written: here, before it has left any traces in memory."""

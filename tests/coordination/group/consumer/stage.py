@@ -26,7 +26,7 @@ from penstock.wire.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from penstock.wire.stored_codec import decode_key, decode_value, encode_key, encode_value
+from penstock.wire.stored_codec import decode_key, decode_value
 
 R = TypeVar("R")
 
@@ -118,8 +118,7 @@ class Stage:
         self.written = turn.events
         self.answers = list(turn.answers)
         for event in turn.events:
-            raw = encode_key(event.key)
-            value = None if event.value is None else encode_value(event.value, event.version)
+            raw, value = event.encoded()
             self.log.pop(raw, None)
             self.log[raw] = value
             self.groups.apply(_read(raw, value))

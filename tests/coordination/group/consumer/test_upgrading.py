@@ -12,7 +12,7 @@ from tests.coordination.group.consumer.test_classic_members import rest
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import Classic
-from penstock.coordination.group.consumer import upgrading
+from penstock.coordination.group.consumer import converting
 from penstock.coordination.group.consumer.phases import MemberState
 from penstock.coordination.group.consumer.requests import TOPICS_MAX
 from penstock.errors import ErrorCode
@@ -163,7 +163,7 @@ def test_a_group_with_a_member_of_too_many_topics_stays_classic() -> None:
 def test_a_group_whose_members_name_too_many_topics_stays_what_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(upgrading, "NAMES_MAX", 3)
+    monkeypatch.setattr(converting, "NAMES_MAX", 3)
     stage = Stage()
     one, other = ClassicClient(stage, "a", "b"), ClassicClient(stage, "c", "d")
     running(stage, [one, other], [plan(), plan()])

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from penstock.coordination.group.classic.phases import MOVES, Phase
 from penstock.coordination.group.members import metadata_bytes
 from penstock.coordination.turn import Reply
+
+if TYPE_CHECKING:
+    from penstock.coordination.group.consumer.state import Consumer
 
 K = TypeVar("K")
 
@@ -66,6 +69,7 @@ class Classic:
         "round_ends_ms",
         "round_extends_to_ms",
         "static",
+        "successor",
         "sync_ends_ms",
         "unsynced",
         "votes",
@@ -101,6 +105,8 @@ class Classic:
         """When what is in the log was decided, since 1970."""
         self.is_saved = False
         """Whether anything of it is in the log."""
+        self.successor: Consumer | None = None
+        """What the group becomes when it is applied that it is one of KIP-848."""
 
     @property
     def is_blank(self) -> bool:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.state import Classic
+from penstock.coordination.group.consumer.converting import Conversion
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.joining import member_of
 from penstock.coordination.group.consumer.leaving import leave, no_such_group
@@ -43,7 +44,9 @@ def heartbeat(
     request: ConsumerGroupHeartbeatRequest,
     client_id: str,
     client_host: str,
+    ready: Conversion | None = None,
 ) -> ConsumerGroupHeartbeatResponse:
+    """`ready`: what the group becomes if it is of the classic protocol and has many members."""
     body = group.body
     if isinstance(body, Consumer):
         member = body.members.get(request.member_id)
@@ -54,7 +57,7 @@ def heartbeat(
     check_request(turn.config, request)
     if request.member_epoch < JOIN:
         return leave(turn, group, request)
-    draft = _draft(turn, group, request)
+    draft = _draft(turn, group, request, ready)
     member = member_of(draft, request, client_id)
     profile = profile_after(member.profile, request, client_id, client_host)
     answer = _go_on(draft, member, profile, request)
@@ -82,13 +85,18 @@ def _is_at_rest(
     )
 
 
-def _draft(turn: Turn, group: Group, request: ConsumerGroupHeartbeatRequest) -> Draft:
+def _draft(
+    turn: Turn,
+    group: Group,
+    request: ConsumerGroupHeartbeatRequest,
+    ready: Conversion | None,
+) -> Draft:
     body = group.body
     if isinstance(body, Consumer):
         return Draft(turn, group.name, body)
     if request.member_epoch != JOIN:
         raise no_such_group(group.name)
-    return upgraded(turn, group, body)
+    return upgraded(turn, group, body, ready)
 
 
 def _go_on(

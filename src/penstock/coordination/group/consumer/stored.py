@@ -30,7 +30,7 @@ from penstock.coordination.group.consumer.record_types import (
 )
 from penstock.coordination.group.consumer.records import assignment_of, profile_of
 from penstock.coordination.group.consumer.state import Consumer, Resolved
-from penstock.coordination.turn import Turn
+from penstock.coordination.turn import Turn, ready_event
 from penstock.errors import Malformed
 
 if TYPE_CHECKING:
@@ -38,12 +38,18 @@ if TYPE_CHECKING:
 
 
 def write_end(turn: Turn, group: Group) -> None:
-    """All that is stored of it goes, apart from offsets."""
+    """All that is stored of it goes, apart from offsets. Its members go with the group, so that
+    they go one by one need not be applied."""
     body, name = group.body, group.name
     if isinstance(body, Classic):
         return
-    for member_id in body.members:
-        write_member_end(turn, name, member_id)
+    turn.write_ready(
+        [
+            ready_event(kind(name, member_id), None)
+            for member_id in body.members
+            for kind in (TargetKey, HoldingKey, ProfileKey)
+        ]
+    )
     for text in body.regexes:
         turn.write(RegexKey(name, text), None)
     turn.write(TargetEpochKey(name), None)
@@ -133,7 +139,7 @@ def _body(groups: Groups, name: str) -> Consumer:
     """Of a group that is of this protocol from now on, whatever it was before."""
     group = groups.get_or_add(name)
     if not isinstance(group.body, Consumer):
-        group.body = Consumer()
+        group.body = group.body.successor or Consumer()
     return group.body
 
 

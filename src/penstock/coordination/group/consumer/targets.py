@@ -32,7 +32,7 @@ from penstock.coordination.group.consumer.subscriptions import (
     subscribed_by,
     topics_of,
 )
-from penstock.coordination.pace import Pace
+from penstock.coordination.pace import COST_A_SLICE, Pace
 from penstock.log.steps import Steps
 
 PAUSE_MS_EACH = 0.05
@@ -91,8 +91,11 @@ def settle(draft: Draft) -> None:
 
 
 def _small_plan(draft: Draft) -> Plan | None:
-    """It takes going through all names, so those are counted first."""
+    """It takes going through all names, so those are counted first. What else there was to do in
+    this turn may be enough for it."""
     if draft.body.making is not None or draft.size > AT_ONCE_MAX:
+        return None
+    if draft.turn.cost > COST_A_SLICE:
         return None
     kinds = each_once(draft.members())
     if draft.size + _names(draft, kinds) // NAMES_EACH > AT_ONCE_MAX:

@@ -6,149 +6,64 @@ one; what they may have beside that they are to give up before anyone else gets 
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import NamedTuple
-
-from msgspec.structs import replace
-
-from penstock.coordination.group.assignors import Assignment
+from penstock.config import BrokerConfig
+from penstock.coordination.group.assignors import at_once
 from penstock.coordination.group.classic.rounds import refuse_join, refuse_sync
-from penstock.coordination.group.classic.state import Classic, Member
+from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.stored import write_end
 from penstock.coordination.group.classic.subscriptions import CONSUMER
+from penstock.coordination.group.consumer.converting import Conversion, convert, refused
 from penstock.coordination.group.consumer.draft import Draft
-from penstock.coordination.group.consumer.embedded import (
-    by_id,
-    plan_of,
-    profile_of_classic,
-    subscription_of,
-)
-from penstock.coordination.group.consumer.member import (
-    ConsumerMember,
-    Holding,
-    Place,
-    Profile,
-    places,
-)
-from penstock.coordination.group.consumer.phases import MemberState
-from penstock.coordination.group.consumer.reconciling import together, without
-from penstock.coordination.group.consumer.requests import check_topic_count
 from penstock.coordination.group.consumer.state import Consumer
-from penstock.coordination.group.consumer.subscriptions import NAMES_MAX, too_many_names
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
-from penstock.errors import ErrorCode, Malformed, Refused
+from penstock.errors import ErrorCode
+from penstock.log.steps import Steps
+from penstock.metadata.image import Image
 
 POLICIES = ("bidirectional", "upgrade")
-SELF_CONTAINED = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
-"""Assignors that clients bring, whose plans need nothing beside the partitions. librdkafka puts
-there what the member itself had said, and would else not get away from cooperative-sticky."""
 
 
-def upgraded(turn: Turn, group: Group, body: Classic) -> Draft:
-    """The group as one of this protocol, at least as far on as it was. It may not be possible."""
-    draft = Draft(turn, group.name, Consumer())
-    if body.members:
-        _check_possible(turn, body)
-        _convert(draft, body)
-    else:
-        draft.epoch = body.generation + 1
+def make_ready(config: BrokerConfig, image: Image, name: str, body: Classic) -> Steps[Conversion]:
+    """Ahead of the turn in which it happens. Raises Refused if it cannot."""
+    _check_possible(config, body)
+    return (yield from convert(image, name, body))
+
+
+def upgraded(turn: Turn, group: Group, body: Classic, ready: Conversion | None) -> Draft:
+    """The group as one of this protocol, at least as far on as it was. It may not be possible.
+
+    It is handed on as `Classic.successor`, so that what was made ready need not be applied.
+    """
     if body.is_saved:
         write_end(turn, group.name)
+    if body.members:
+        draft = _converted(turn, group, body, ready)
+        body.successor = draft.body
+    else:
+        draft = Draft(turn, group.name, Consumer())
+        draft.epoch = body.generation + 1
+        body.successor = None
     turn.wake_at(turn.time_ms)  # for their sessions
     return draft
 
 
-def _check_possible(turn: Turn, body: Classic) -> None:
-    limit = turn.config.group_consumer_max_size
-    if turn.config.group_consumer_migration_policy not in POLICIES:
-        raise _refused("group.consumer.migration.policy does not let it change protocol")
+def _converted(turn: Turn, group: Group, body: Classic, ready: Conversion | None) -> Draft:
+    _check_possible(turn.config, body)
+    if ready is None or not ready.is_for(turn.image, body):
+        ready = at_once(convert(turn.image, group.name, body))
+    turn.write_ready(ready.events)
+    return Draft(turn, group.name, ready.consumer)
+
+
+def _check_possible(config: BrokerConfig, body: Classic) -> None:
+    limit = config.group_consumer_max_size
+    if config.group_consumer_migration_policy not in POLICIES:
+        raise refused("group.consumer.migration.policy does not let it change protocol")
     if body.protocol_type != CONSUMER:
-        raise _refused(f"its protocol type is {body.protocol_type[:100]!r}")
+        raise refused(f"its protocol type is {body.protocol_type[:100]!r}")
     if len(body.members) > limit:
-        raise _refused(f"it has more than group.consumer.max.size={limit} members")
-
-
-def _refused(reason: str) -> Refused:
-    return Refused(
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        f"the group has members of the classic protocol, and {reason}; stop them first",
-    )
-
-
-class Held(NamedTuple):
-    planned: Assignment
-    possible: Assignment
-    """All that it may have, the plan's part included."""
-
-    def holding(self, epoch: int, holders: Counter[Place]) -> Holding:
-        """It keeps what it is to have and nobody else may have: a plan may err, or be late."""
-        assigned = {
-            topic: own
-            for topic, partitions in self.planned.items()
-            if (own := frozenset(each for each in partitions if holders[topic, each] == 1))
-        }
-        revoking = without(self.possible, assigned)
-        state = MemberState.REVOKING if revoking else MemberState.STABLE
-        return Holding(epoch, epoch, state, assigned, revoking)
-
-
-def _convert(draft: Draft, body: Classic) -> None:
-    try:
-        profiles = _profiles(body)
-        held = {member.id: _held(draft.turn, body, member) for member in body.members.values()}
-    except Malformed as problem:
-        raise _refused(f"what they say cannot be read: {problem}") from None
-    holders: Counter[Place] = Counter()
-    for each in held.values():
-        holders.update(places(each.possible))
-    for member_id, profile in profiles.items():
-        holding = held[member_id].holding(body.generation, holders)
-        draft.put(ConsumerMember(member_id, profile, holding))
-        draft.targets[member_id] = holding.assigned
-        draft.body.claim(member_id, holding)
-    draft.epoch = draft.target_epoch = body.generation
-
-
-def _profiles(body: Classic) -> dict[str, Profile]:
-    """Whose names are one object where they are the same, as in a group (`Interests.shared`)."""
-    profiles = {member.id: _profile(member) for member in body.members.values()}
-    one = {each.topics: each.topics for each in profiles.values()}
-    if (names := sum(map(len, one))) > NAMES_MAX:
-        raise _refused(too_many_names(names).message)
-    return {
-        member_id: replace(each, topics=one[each.topics]) for member_id, each in profiles.items()
-    }
-
-
-def _profile(member: Member) -> Profile:
-    subscription = subscription_of(member.protocols)
-    try:
-        check_topic_count(subscription.topics)
-    except Refused as refused:
-        raise _refused(refused.message) from None
-    return profile_of_classic(
-        subscription,
-        member.protocols,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-    )
-
-
-def _held(turn: Turn, body: Classic, member: Member) -> Held:
-    """A member has what it said when it joined, or what it got since, or, while it takes its time
-    over that, both. Without a plan it is to keep what it has."""
-    plan = plan_of(member.assignment)
-    if plan.user_data and body.protocol not in SELF_CONTAINED:
-        raise _refused("their assignor tells them more than which partitions are theirs")
-    planned = by_id(turn.image, plan.assigned_partitions)
-    owned = by_id(turn.image, subscription_of(member.protocols).owned_partitions)
-    before = by_id(turn.image, plan_of(member.before).assigned_partitions)
-    possible = together(together(planned, owned), before)
-    return Held(planned if member.assignment else possible, possible)
+        raise refused(f"it has more than group.consumer.max.size={limit} members")
 
 
 def end_round(turn: Turn, body: Classic) -> None:

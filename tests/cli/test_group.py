@@ -106,7 +106,7 @@ def test_a_group_that_is_down_is_described_with_its_lag(
         "lag_ms_unknown": 0,
     }
     del behind["lag_ms"]
-    place = {"topic": orders, "metadata": "", "member": None, "end": 3}
+    place = {"topic": orders, "metadata": "", "member": None, "end": 3, "past_end": False}
     assert behind == {**place, "partition": 0, "committed": 1, "lag": 2}
     assert done == {**place, "partition": 1, "committed": 3, "lag": 0, "lag_ms": 0}
 
@@ -136,6 +136,16 @@ def test_a_description_for_eyes_is_a_table_and_a_total(
         [orders, index, "3", "3", "0", "0", "ms"] for index in ("0", "1")
     ]
     assert total == "total lag 0 messages, the longest wait 0 ms"
+
+
+def test_an_offset_past_the_end_is_told_from_one_at_the_end(
+    lines: Lines, broker: BrokerProcess, orders: str, group: str
+) -> None:
+    commit(broker, group, orders, 99, 3)
+    _, _, past, at_the_end, total = lines("group", "describe", group)
+    assert past.split()[:7] == [orders, "0", "99", "3", "past", "the", "end"]
+    assert at_the_end.split()[:5] == [orders, "1", "3", "3", "0"]
+    assert total.endswith("; 1 partition past the end")
 
 
 def test_partitions_of_which_no_lag_is_known_are_counted(

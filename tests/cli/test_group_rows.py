@@ -63,6 +63,7 @@ def test_the_end_is_the_one_that_the_lag_is_true_of(
     committed = {("t", 0): CommittedOffset(offset, -1, "", told, None)}
     (row,) = partition_rows(client_between(4, 12), DOWN, committed)
     assert (row["committed"], row["end"], row["lag"]) == (offset, end, lag)
+    assert row["past_end"] is (offset == 99)
 
 
 def test_leaders_are_asked_for_the_lag_that_the_coordinator_does_not_know() -> None:
@@ -84,6 +85,15 @@ def test_leaders_are_asked_for_the_lag_that_the_coordinator_does_not_know() -> N
     }
 
 
+def _row(lag: int | None, lag_ms: int | None, *, past_end: bool = False) -> dict[str, Any]:
+    return {"lag": lag, "lag_ms": lag_ms, "past_end": past_end}
+
+
+def test_totals_say_how_many_offsets_are_past_the_end() -> None:
+    rows = [_row(0, 0, past_end=True), _row(0, 0)]
+    assert _total_text(rows).endswith("wait 0 ms; 1 partition past the end")
+
+
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
@@ -92,7 +102,7 @@ def test_leaders_are_asked_for_the_lag_that_the_coordinator_does_not_know() -> N
     ],
 )
 def test_totals_say_what_they_leave_out(rows: list[tuple[Any, Any]], text: str) -> None:
-    told = _total_text([{"lag": lag, "lag_ms": lag_ms} for lag, lag_ms in rows])
+    told = _total_text([_row(lag, lag_ms) for lag, lag_ms in rows])
     waits = sum(lag_ms is None for _, lag_ms in rows)
     assert told == f"{text}; {waits} partition{'s' * (waits > 1)} without a known wait"
 

@@ -41,7 +41,8 @@ def describe(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
 
     The end is the high watermark, up to which consumers can read. Lag is in messages; what
     retention has removed does not count. Waiting is how long the first record that was not read has
-    been there. A dash is what is not known, as the lag where nothing was committed.
+    been there. A dash is what is not known, as the lag where nothing was committed. Past the end is
+    an offset at which there has been no record yet: the lag counts as 0.
     """
     from penstock.client.group_offsets import (  # noqa: PLC0415
         committed_offsets,
@@ -89,6 +90,7 @@ def _row(
         "committed": committed.offset if committed else None,
         "end": end,
         "lag": lag,
+        "past_end": bool(committed and bounds and committed.offset > bounds[1]),
         "lag_ms": committed.lag_ms if committed else None,
         "metadata": committed.metadata if committed else None,
         "member": {"id": member.id, "client_id": member.client_id, "host": member.host}
@@ -131,9 +133,10 @@ def _show(described: GroupDescription, rows: list[Row]) -> None:
 def _cells(row: Row) -> list[object]:
     member = row["member"] or {}
     waiting = None if row["lag_ms"] is None else duration_text(row["lag_ms"])
-    places = [row[name] for name in ("topic", "partition", "committed", "end", "lag")]
+    places = [row[name] for name in ("topic", "partition", "committed", "end")]
+    lag = "past the end" if row["past_end"] else row["lag"]
     owner = [member.get(name) for name in ("id", "client_id", "host")]
-    return [*places, waiting, row["metadata"] or None, *owner]
+    return [*places, lag, waiting, row["metadata"] or None, *owner]
 
 
 def _total_text(rows: list[Row]) -> str:
@@ -146,6 +149,8 @@ def _total_text(rows: list[Row]) -> str:
         text += f"; {counted(lags, 'partition')} without a known lag"
     if waits > lags:
         text += f"; {counted(waits, 'partition')} without a known wait"
+    if past_end := sum(row["past_end"] for row in rows):
+        text += f"; {counted(past_end, 'partition')} past the end"
     return text
 
 

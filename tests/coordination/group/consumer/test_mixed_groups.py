@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,8 +13,10 @@ from tests.coordination.group.consumer.classic_clients import ClassicClient, pla
 from tests.coordination.group.consumer.clients import Client
 from tests.coordination.group.consumer.stage import Stage
 
+from penstock.coordination import pace
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.classic.state import Classic
+from penstock.coordination.group.consumer import downgrading
 from penstock.coordination.group.consumer.embedded import by_id, plan_of, subscription_of
 from penstock.coordination.group.consumer.reconciling import together, without
 from penstock.coordination.group.consumer.state import Consumer
@@ -224,5 +227,21 @@ class Mixture(RuleBasedStateMachine):
         assert sum(map(len, owned)) == len(frozenset().union(*owned))
 
 
+class LargeMixture(Mixture):
+    """As if the group were so large that it does not become a classic one in one turn."""
+
+    @initialize(has_eager=st.booleans(), workers=st.integers(0, 2))
+    def begin(self, has_eager: bool, workers: int) -> None:
+        self.constants = pytest.MonkeyPatch()
+        self.constants.setattr(downgrading, "AT_ONCE_MAX", 0)
+        self.constants.setattr(pace, "COST_A_SLICE", 1)
+        super().begin(has_eager, workers)
+
+    def teardown(self) -> None:
+        self.constants.undo()
+
+
 TestMixture = Mixture.TestCase
 TestMixture.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestLargeMixture = LargeMixture.TestCase
+TestLargeMixture.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

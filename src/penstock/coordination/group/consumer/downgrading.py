@@ -1,7 +1,14 @@
-"""A group of KIP-848 becomes one of the classic protocol when only members of that are left."""
+"""A group of KIP-848 becomes one of the classic protocol when only members of that are left.
+
+That is one turn, or a crash would leave half of it. What many members become is made ready before,
+in turns of its own; if any of them has changed by then, it is made anew.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from penstock.coordination.group.assignors import at_once
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.rounds import begin_round, touch
 from penstock.coordination.group.classic.state import Classic, Member
@@ -16,11 +23,23 @@ from penstock.coordination.group.consumer.embedded import plan_bytes
 from penstock.coordination.group.consumer.member import ConsumerMember
 from penstock.coordination.group.consumer.reconciling import held
 from penstock.coordination.group.consumer.state import Consumer
-from penstock.coordination.group.consumer.stored import write_end
+from penstock.coordination.group.consumer.stored import member_ends, write_end
 from penstock.coordination.group.groups import Group
-from penstock.coordination.turn import Turn
+from penstock.coordination.pace import COST_A_SLICE, Pace
+from penstock.coordination.turn import Event, Turn
+from penstock.log.steps import Steps
+from penstock.metadata.image import Image
 
+MEMBER_COST = 20
+"""Of a member that is made ready, beside its partitions, in the unit of `Pace`."""
+TRIES = 3
+AT_ONCE_MAX = 200
+"""Members that need no turns of their own."""
 POLICIES = ("bidirectional", "downgrade")
+
+
+def has_many(draft: Draft) -> bool:
+    return draft.size > AT_ONCE_MAX
 
 
 def is_to_be_classic(draft: Draft) -> bool:
@@ -29,7 +48,62 @@ def is_to_be_classic(draft: Draft) -> bool:
     return draft.turn.config.group_consumer_migration_policy in POLICIES
 
 
-def downgrade(draft: Draft, group: Group) -> None:
+class Ready(NamedTuple):
+    members: list[ConsumerMember]
+    """That it was made of."""
+    classic: list[Member]
+    ends: list[Event]
+
+    def is_for(self, draft: Draft) -> bool:
+        return self.members == list(draft.members())
+
+
+class Returning:
+    """The classic group, on its way. It is lost with the leader."""
+
+    __slots__ = ("_left", "_steps", "ready")
+
+    def __init__(self) -> None:
+        self._left = TRIES
+        self._steps: Steps[Ready] | None = None
+        self.ready: Ready | None = None
+
+    def go_on(self, draft: Draft) -> bool:
+        """Take a step; False after the last one, or when it was in vain too often."""
+        if self._steps is None:
+            self._left -= 1
+            self._steps = _made_ready(draft.turn.image, draft.name, list(draft.members()))
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._steps, self.ready = None, end.value
+            return self._left > 0 and not end.value.is_for(draft)
+        return True
+
+
+def go_back(draft: Draft, group: Group) -> None:
+    """In a turn that is for nothing else."""
+    body, turn = draft.body, draft.turn
+    body.returning = body.returning or Returning()
+    if body.returning.go_on(draft):
+        turn.spend(COST_A_SLICE)
+        turn.wake_at(turn.time_ms)
+    else:
+        downgrade(draft, group, body.returning.ready)
+
+
+def _made_ready(image: Image, name: str, members: list[ConsumerMember]) -> Steps[Ready]:
+    pace = Pace()
+    ready = Ready(members, [], [])
+    for member in members:
+        ready.classic.append(_classic_member(image, member))
+        ready.ends.extend(member_ends(name, member.id))
+        if pace.is_spent(MEMBER_COST + sum(map(len, member.holding.assigned.values()))):
+            yield None
+    return ready
+
+
+def downgrade(draft: Draft, group: Group, ready: Ready | None = None) -> None:
     """The members of the draft join anew, in a round that begins at once.
 
     Memory knows more of that round than the log: it is handed on as `Consumer.successor`. Whoever
@@ -39,11 +113,13 @@ def downgrade(draft: Draft, group: Group) -> None:
     classic = Classic()
     classic.protocol_type = CONSUMER
     classic.generation = body.epoch
-    for member in draft.members():
-        classic.add(_classic_member(turn, member))
+    if ready is None or not ready.is_for(draft):
+        ready = at_once(_made_ready(turn.image, group.name, list(draft.members())))
+    for member in ready.classic:
+        classic.add(member)
     classic.protocol = classic.choose_protocol()
     classic.phase = Phase.STABLE
-    write_end(turn, group)
+    write_end(turn, group, _all_ends(draft, ready))
     plan = {member.id: member.assignment for member in classic.members.values()}
     if sum(map(len, plan.values())) > PLAN_BYTES_MAX:
         plan = {}  # it is not going to last, and memory has it
@@ -54,7 +130,13 @@ def downgrade(draft: Draft, group: Group) -> None:
     body.successor = classic
 
 
-def _classic_member(turn: Turn, member: ConsumerMember) -> Member:
+def _all_ends(draft: Draft, ready: Ready) -> list[Event]:
+    """Of those who go in this turn, too."""
+    gone = [member_id for member_id, member in draft.changed.items() if member is None]
+    return ready.ends + [event for each in gone for event in member_ends(draft.name, each)]
+
+
+def _classic_member(image: Image, member: ConsumerMember) -> Member:
     """What it has yet to give up is in its part of the plan: nobody else is to have that."""
     profile, classic, holding = member.profile, member.profile.classic, member.holding
     assert classic is not None
@@ -66,7 +148,7 @@ def _classic_member(turn: Turn, member: ConsumerMember) -> Member:
         session_timeout_ms=classic.session_timeout_ms,
         rebalance_timeout_ms=profile.rebalance_timeout_ms,
         protocols=dict(classic.protocols),
-        assignment=plan_bytes(turn.image, held(holding), classic.protocols),
+        assignment=plan_bytes(image, held(holding), classic.protocols),
         is_new=False,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from penstock.coordination.group.consumer.downgrading import downgrade, is_to_be_classic
+from penstock.coordination.group.consumer.downgrading import go_back, is_to_be_classic
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.leaving import depart
 from penstock.coordination.group.consumer.making import make_on
@@ -37,12 +37,13 @@ def expire(turn: Turn, group: Group) -> None:
         depart(turn, group, body, sorted(late))
         turn.wake_at(turn.time_ms)
     elif is_to_be_classic(draft := Draft(turn, group.name, body)):
-        downgrade(draft, group)
+        go_back(draft, group)
     elif body.refresh_ms <= turn.time_ms:
         body.refresh_ms = turn.time_ms + turn.config.group_consumer_regex_refresh_interval_ms
         look_again(turn, group, body)
         turn.wake_at(turn.time_ms)
     else:
+        body.returning = None
         if are_open(body):
             search_on(draft)
         if draft.resolved:

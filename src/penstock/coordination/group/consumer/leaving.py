@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from penstock.coordination.group.consumer.downgrading import downgrade, is_to_be_classic
+from penstock.coordination.group.consumer.downgrading import downgrade, has_many, is_to_be_classic
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.member import LEFT_FOR_NOW, ConsumerMember
 from penstock.coordination.group.consumer.phases import MemberState
@@ -60,11 +60,14 @@ def depart(turn: Turn, group: Group, body: Consumer, member_ids: Iterable[str]) 
     draft = Draft(turn, group.name, body)
     for member_id in member_ids:
         draft.remove(member_id)
-    if is_to_be_classic(draft):
+    if is_to_be_classic(draft) and not has_many(draft):
         downgrade(draft, group)
         return
-    draft.bump()
-    settle(draft)
+    if is_to_be_classic(draft):  # in turns of its own, and in the epoch that its members know
+        turn.wake_at(turn.time_ms)
+    else:
+        draft.bump()
+        settle(draft)
     draft.write()
     if not draft.size:
         group.emptied_ms = turn.now_ms

@@ -20,6 +20,7 @@ from penstock.coordination.group.consumer.reconciling import common, held
 
 if TYPE_CHECKING:
     from penstock.coordination.group.classic.state import Classic
+    from penstock.coordination.group.consumer.downgrading import Returning
     from penstock.coordination.group.consumer.making import Making
 
 K = TypeVar("K")
@@ -52,6 +53,7 @@ class Consumer:
         "refresh_ms",
         "regex_users",
         "regexes",
+        "returning",
         "rivals",
         "sessions",
         "settled",
@@ -107,6 +109,8 @@ class Consumer:
         """When the topics are to be looked at, even if nobody says that they have changed."""
         self.lookups = Lookups()
         """Of what expressions stand for."""
+        self.returning: Returning | None = None
+        """What it becomes when only classic members are left, on its way."""
         self.successor: Classic | None = None
         """What the group becomes when its end as a group of this protocol is applied."""
 

@@ -7,6 +7,7 @@ have been compacted, so what is told of a member can come in any order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -30,30 +31,33 @@ from penstock.coordination.group.consumer.record_types import (
 )
 from penstock.coordination.group.consumer.records import assignment_of, profile_of
 from penstock.coordination.group.consumer.state import Consumer, Resolved
-from penstock.coordination.turn import Turn, ready_event
+from penstock.coordination.turn import Event, Turn, ready_event
 from penstock.errors import Malformed
 
 if TYPE_CHECKING:
     from penstock.coordination.group.groups import Group, Groups
 
 
-def write_end(turn: Turn, group: Group) -> None:
-    """All that is stored of it goes, apart from offsets. Its members go with the group, so that
-    they go one by one need not be applied."""
+def write_end(turn: Turn, group: Group, ends: Sequence[Event] | None = None) -> None:
+    """All that is stored of it goes, apart from offsets. `ends`: of its members, where they were
+    made ready."""
     body, name = group.body, group.name
     if isinstance(body, Classic):
         return
-    turn.write_ready(
-        [
-            ready_event(kind(name, member_id), None)
-            for member_id in body.members
-            for kind in (TargetKey, HoldingKey, ProfileKey)
-        ]
-    )
+    if ends is None:
+        ends = [event for member_id in body.members for event in member_ends(name, member_id)]
+    turn.write_ready(ends)
     for text in body.regexes:
         turn.write(RegexKey(name, text), None)
     turn.write(TargetEpochKey(name), None)
     turn.write(EpochKey(name), None)
+
+
+def member_ends(group: str, member_id: str) -> list[Event]:
+    """Of a member that goes with its group: so they are not applied."""
+    return [
+        ready_event(kind(group, member_id), None) for kind in (TargetKey, HoldingKey, ProfileKey)
+    ]
 
 
 def write_member_end(turn: Turn, group: str, member_id: str) -> None:

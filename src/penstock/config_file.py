@@ -195,6 +195,8 @@ def _table(declared: Mapping[str, Setting]) -> str:
             words.append(f"Broker setting: `{each.broker_name}`.")
         if each.broker_limits:
             words.append("Within `{}` and `{}`.".format(*each.broker_limits))
+        if each.same_everywhere:
+            words.append("For all brokers at once, or a topic: a broker's file counts at first.")
         if each.dynamic:
             words.append("Can be changed while the broker runs.")
         shown = each.show(each.default)

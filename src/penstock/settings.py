@@ -44,6 +44,8 @@ class Setting:
     """For a group setting: the broker settings of the least and the most that it may be."""
     dynamic: bool = False
     """For a broker setting: may be changed while the broker runs."""
+    same_everywhere: bool = False
+    """For a topic's setting: brokers must agree on it, so none of them has a default of its own."""
     secret: bool = False
     attribute: str = ""
     check: Callable[[Any], str | None] | None = None

@@ -30,6 +30,7 @@ from penstock.metadata.image import Image
 from penstock.metadata.records import BrokerRecord, encode, partition_key
 from penstock.metadata.store import Entry, Event, Put
 from penstock.metadata.terms import begin_term, take_lease
+from penstock.metadata.topic_settings import shared
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.settings import read_settings
@@ -81,9 +82,9 @@ class Desk:
             answered(),
             in_steps=partial(carry_out, partial(wait_on, disk, syncer=Syncer(disk, print))),
         )
-        self.broker.configured = texts
+        self._texts = texts
         self._revisions: dict[str, int] = {}
-        self.change(lambda image: found_cluster(image, CLUSTER_ID, b"secret"))
+        self.change(lambda image: found_cluster(image, CLUSTER_ID, b"secret", shared(texts)))
         self.register(NODE_ID)
         self.change(lambda image: take_lease(image, NODE_ID, "session"))
         self.change(lambda image: begin_term(image, NODE_ID, "session"))
@@ -129,7 +130,7 @@ class Desk:
     def restart(self) -> Desk:
         """The same broker after a clean stop, with the metadata that it had."""
         self.log_dir.close()
-        again = Desk(self.disk, Path(self.log_dir.path), self.broker.configured)
+        again = Desk(self.disk, Path(self.log_dir.path), self._texts)
         for key, record, revision in self.image.held():
             entry = Entry(key, encode(record), revision)
             again.image.apply([Event(key, entry, revision)], self.image.revision)

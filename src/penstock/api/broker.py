@@ -78,8 +78,6 @@ class Broker:
         """Whether the store has confirmed lately that this broker is registered."""
         self.is_registered = True
         """Whether this process has been: before that it leads nothing."""
-        self.configured: dict[str, str] = {}
-        """What was set for this broker in file and command line, by name."""
         self._producer_ids: deque[int] = deque()
         """What is left of the blocks of producer ids that this broker took from the store."""
         self._by_name: dict[tuple[str, int], Leader] = {}

@@ -140,11 +140,11 @@ def _describe_changed(held: Held[ConfigRecord] | None, source: Source) -> Iterat
 
 
 def _layers_of_this_broker(broker: Broker) -> dict[Source, Mapping[str, str]]:
-    own, general = (broker.image.broker_config(number) for number in (broker.node_id, None))
+    static, general, own = broker.image.config_layers()
     return {
-        Source.DYNAMIC_BROKER: own.record.configs if own else {},
-        Source.DYNAMIC_DEFAULT_BROKER: general.record.configs if general else {},
-        Source.STATIC_BROKER: broker.configured,
+        Source.DYNAMIC_BROKER: own,
+        Source.DYNAMIC_DEFAULT_BROKER: general,
+        Source.STATIC_BROKER: static,
     }
 
 

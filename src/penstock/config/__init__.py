@@ -2,7 +2,13 @@
 
 from penstock.config.broker import BROKER_SETTINGS, BrokerConfig
 from penstock.config.group import GROUP_DEFAULTS, GROUP_SETTINGS, GroupConfig
-from penstock.config.topic import CODECS, TOPIC_DEFAULTS, TOPIC_SETTINGS, TopicConfig
+from penstock.config.topic import (
+    CODECS,
+    SAME_EVERYWHERE,
+    TOPIC_DEFAULTS,
+    TOPIC_SETTINGS,
+    TopicConfig,
+)
 from penstock.config.units import DAY_MS, FOREVER_MS, GIB, KIB, MIB
 
 __all__ = [
@@ -17,6 +23,7 @@ __all__ = [
     "GroupConfig",
     "KIB",
     "MIB",
+    "SAME_EVERYWHERE",
     "TOPIC_DEFAULTS",
     "TOPIC_SETTINGS",
     "TopicConfig",

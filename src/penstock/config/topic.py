@@ -159,6 +159,7 @@ class TopicConfig:
         at_least=1,
         at_most=INT_MAX,
         broker_name="min.insync.replicas",
+        same_everywhere=True,
         doc="acks=all is refused while fewer replicas than this are in sync.",
     )
     partitions_close_max_pause_ms: int = setting(
@@ -263,6 +264,7 @@ class TopicConfig:
         "unclean.leader.election.enable",
         False,
         broker_name="unclean.leader.election.enable",
+        same_everywhere=True,
         doc="Whether a replica that may lack acknowledged records may lead when no other is left.",
     )
 
@@ -294,3 +296,6 @@ TOPIC_DEFAULTS: dict[str, Setting] = {
     s.broker_name: s for s in TOPIC_SETTINGS.values() if s.broker_name
 }
 """Broker settings that give topics their defaults, by the broker's name for them."""
+SAME_EVERYWHERE = frozenset(name for name, s in TOPIC_DEFAULTS.items() if s.same_everywhere)
+"""Those of them that are set for all brokers at once. Leaders commit by them, and the controller
+elects by them: if they differed, records that were acknowledged would be lost."""

@@ -32,6 +32,7 @@ from penstock.metadata.records import (
     leaving_key,
     member_key,
 )
+from penstock.metadata.store import Put
 
 PRODUCER_ID_BLOCK = 1000
 
@@ -44,8 +45,13 @@ class FeatureUpdate(NamedTuple):
     """Whether a lower level than now is meant."""
 
 
-def found_cluster(image: Image, cluster_id: str, secret: bytes) -> Commit[str]:
-    """Gives the cluster its id, its secret and first features, unless it has them."""
+def found_cluster(
+    image: Image, cluster_id: str, secret: bytes, configs: Mapping[str, str] | None = None
+) -> Commit[str]:
+    """Gives the cluster its id, its secret and first features, unless it has them.
+
+    `configs` are settings of its founder that hold for all brokers from then on.
+    """
     refuse_restoring(image)
     if image.cluster_id:
         return Commit(answer=image.cluster_id)
@@ -57,8 +63,14 @@ def found_cluster(image: Image, cluster_id: str, secret: bytes) -> Commit[str]:
             (CLUSTER, encode(ClusterRecord(cluster_id=cluster_id))),
             (SECRET, encode(SecretRecord(secret=secret))),
             (FEATURES, encode(features)),
+            *_first_configs(configs or {}),
         ],
     )
+
+
+def _first_configs(configs: Mapping[str, str]) -> list[Put]:
+    record = ConfigRecord(configs=dict(configs))
+    return [(broker_config_key(None), encode(record))] if configs else []
 
 
 def register_broker(image: Image, record: BrokerRecord, session: str) -> Commit[None]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from penstock.config import SAME_EVERYWHERE
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata import group_settings
 from penstock.metadata.changes import Commit, existing_topic, rewrite_topic
@@ -112,8 +113,19 @@ def _set_topic_configs(
 def _set_broker_configs(
     image: Image, node_id: int | None, configs: dict[str, str]
 ) -> Commit[ConfigRecord]:
+    if node_id is not None:
+        _refuse_shared(configs)
     held = image.broker_config(node_id)
     return replace(_set_configs(broker_config_key(node_id), held, configs), makes_room=True)
+
+
+def _refuse_shared(configs: Mapping[str, str]) -> None:
+    for name in SAME_EVERYWHERE & configs.keys():
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            f"{name} must be the same on all brokers: set it for all of them, or for a topic "
+            f"(`penstock broker config all --set {name}=...`)",
+        )
 
 
 def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:

@@ -74,7 +74,7 @@ class Image:
         """`defaults`: what the broker was started with, by broker setting (`log.retention.ms`)."""
         self.revision = 0
         self._node_id = node_id
-        self._defaults = dict(defaults or {})
+        self._defaults = topic_settings.own(defaults or {})
         self._topics: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self.shown = ShownIds()
@@ -248,8 +248,18 @@ class Image:
 
     def config_layers(self) -> Sequence[Mapping[str, str]]:
         """Broker settings by name, the weakest first: as started, for all, for this broker."""
-        changed = (self.broker_config(None), self.broker_config(self._node_id))
-        return [self._defaults, *(held.record.configs if held else {} for held in changed)]
+        own = self.broker_config(self._node_id)
+        return [
+            self._defaults,
+            self.cluster_configs,
+            topic_settings.own(own.record.configs) if own else {},
+        ]
+
+    @property
+    def cluster_configs(self) -> Mapping[str, str]:
+        """What was set for all brokers, by broker setting."""
+        held = self.broker_config(None)
+        return held.record.configs if held else {}
 
     def _config(self, record: TopicRecord) -> TopicConfig:
         if record.configs:

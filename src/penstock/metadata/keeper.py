@@ -8,7 +8,7 @@ states on every broker.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import TypeVar
 
@@ -54,11 +54,14 @@ class Keeper:
         self._following: asyncio.Task[None] | None = None
         self._failure: BaseException | None = None
 
-    async def start(self, cluster_id: str, secret: bytes) -> None:
-        """Loads the image and follows the store. Id and secret are for a cluster without them."""
+    async def start(
+        self, cluster_id: str, secret: bytes, configs: Mapping[str, str] | None = None
+    ) -> None:
+        """Loads the image and follows the store. Id, secret and settings that all brokers share are
+        for a cluster that is founded by this."""
         await self._load()
         self._following = asyncio.create_task(self._follow(), name="metadata watch")
-        await self.change(lambda image: found_cluster(image, cluster_id, secret))
+        await self.change(lambda image: found_cluster(image, cluster_id, secret, configs))
 
     async def close(self) -> None:
         """Stops following. The store is the caller's to close."""

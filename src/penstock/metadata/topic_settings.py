@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from penstock.config import TOPIC_DEFAULTS, TOPIC_SETTINGS, TopicConfig
+from penstock.config import SAME_EVERYWHERE, TOPIC_DEFAULTS, TOPIC_SETTINGS, TopicConfig
 from penstock.settings import lay
 
 _MIN_ISR = TOPIC_SETTINGS["min.insync.replicas"]
@@ -22,3 +22,28 @@ def effective(
         lay(values, layer, TOPIC_DEFAULTS)
     lay(values, own, TOPIC_SETTINGS)
     return TopicConfig(**values)
+
+
+def own(texts: Mapping[str, str]) -> dict[str, str]:
+    """Of what is set for one broker, that which one alone can have."""
+    return {name: text for name, text in texts.items() if name not in SAME_EVERYWHERE}
+
+
+def shared(texts: Mapping[str, str]) -> dict[str, str]:
+    """Of what a broker is started with, that which counts only for a cluster that it founds."""
+    return {name: text for name, text in texts.items() if name in SAME_EVERYWHERE}
+
+
+def unheeded(texts: Mapping[str, str], cluster: Mapping[str, str]) -> Iterator[str]:
+    """What a broker was started with, and is otherwise in its cluster; said of each."""
+    known: dict[str, Any] = {}
+    lay(known, cluster, TOPIC_DEFAULTS)
+    for name, text in shared(texts).items():
+        setting = TOPIC_DEFAULTS[name]
+        held = known.get(setting.attribute)
+        if held != setting.parse(text):
+            yield (
+                f"{name}={text} of this broker's settings does not count, since brokers must agree "
+                f"on it: the cluster has {'the default' if held is None else setting.show(held)}, "
+                f"and `penstock broker config all --set {name}=...` changes that"
+            )

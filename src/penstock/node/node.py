@@ -24,6 +24,7 @@ from penstock.metadata.election import Place
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.store import Session, SessionLost, Unavailable
+from penstock.metadata.topic_settings import shared, unheeded
 from penstock.node.marking import Marking
 from penstock.node.membership import Membership
 from penstock.node.recovering import Recovering
@@ -73,7 +74,11 @@ class Node:
         self.image = Image(config.node_id, self.settings.texts)
         self.keeper = Keeper(self.store, self.image)
         chance = self.world.chance
-        await self.keeper.start(_text(chance.uuid()), chance.uuid() + chance.uuid())
+        secret = chance.uuid() + chance.uuid()
+        texts = self.settings.texts
+        await self.keeper.start(_text(chance.uuid()), secret, shared(texts))
+        for line in unheeded(texts, self.image.cluster_configs):
+            log.warning(line)
         self.log_dir = LogDir(
             disk,
             config.data_dir,
@@ -119,7 +124,6 @@ class Node:
             answered(),
             in_steps=partial(carry_out, partial(wait_on, world.disk, syncer=self.syncer)),
         )
-        self.broker.configured = dict(self.settings.texts)
         self.broker.reconfigure_all()
         self.door = Door(world, self.broker, self.keeper, self.syncer)
         self.upkeep = Upkeep(

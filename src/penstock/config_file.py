@@ -196,7 +196,7 @@ def _table(declared: Mapping[str, Setting]) -> str:
         if each.broker_limits:
             words.append("Within `{}` and `{}`.".format(*each.broker_limits))
         if each.same_everywhere:
-            words.append("For all brokers at once, or a topic: a broker's file counts at first.")
+            words.append("The same for all brokers: their files count when a cluster is founded.")
         if each.dynamic:
             words.append("Can be changed while the broker runs.")
         shown = each.show(each.default)

@@ -6,7 +6,6 @@ Answers wait as they do in a session: woken by what they wait for, and asked aga
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -200,7 +199,7 @@ async def _awaited(resume: Resume[Any]) -> Any:
 def lose_followers(room: Room, group: str = GROUP) -> None:
     leader = room.leader(group)
     leader.replicas, leader.in_sync = (1, 2, 3), frozenset({1})
-    leader.log.config = replace(leader.log.config, min_insync_replicas=2)
+    leader.min_isr = 2
 
 
 def join(group: str = GROUP, member_id: str = "", **fields: Any) -> JoinGroupRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,19 @@ def test_with_fewer_in_sync_than_the_minimum_nothing_becomes_committed(log: Part
     leader.follow(record(1, 2), 0)
     leader.fetched(2, 2, 0)
     assert leader.high_watermark == 2
+
+
+def test_what_is_committed_goes_by_the_minimum_that_the_record_has(log: PartitionLog) -> None:
+    """The controller elects by that one; settings may be ahead of it, or behind."""
+    leader = leading(log, 1, min_isr=3)
+    log.config = replace(log.config, min_insync_replicas=1)
+    add(leader)
+    assert leader.has_too_few_in_sync
+    with pytest.raises(Refused, match="asks for 3"):
+        leader.check_enough_in_sync()
+    assert leader.follow(record(1, min_isr=1), 0)
+    assert leader.high_watermark == 1
+    leader.check_enough_in_sync()
 
 
 def test_a_partition_with_one_replica_needs_no_other_to_commit(log: PartitionLog) -> None:

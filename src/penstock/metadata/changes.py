@@ -98,7 +98,7 @@ def create_topic(
         answer=record,
         checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],
         puts=[(topic_key(name), encode(record)), catalog_put(topic_id)],
-        ahead=_partition_puts(topic_id, 0, placed),
+        ahead=_partition_puts(topic_id, 0, placed, image.config_of(record).min_insync_replicas),
     )
 
 
@@ -152,7 +152,7 @@ def add_partitions(
         held = replicas_of(topic)
         placed = place_new(topic.id, before, total - before, replication, open_racks(image), held)
     record = _grown(topic.record, total, now_ms)
-    ahead = _further_partition_puts(topic, before, placed)
+    ahead = _further_partition_puts(topic, before, placed, image.config(topic).min_insync_replicas)
     return rewrite_topic(image, topic, record, nonce, ahead)
 
 
@@ -165,16 +165,18 @@ def _grown(record: TopicRecord, total: int, now_ms: int) -> TopicRecord:
     return msgspec.structs.replace(record, partitions=total, log_ids=log_ids, grown_ms=now_ms)
 
 
-def _further_partition_puts(topic: Topic, first: int, placed: Sequence[Replicas]) -> list[Put]:
+def _further_partition_puts(
+    topic: Topic, first: int, placed: Sequence[Replicas], min_isr: int
+) -> list[Put]:
     """Where there was a partition before, leaders' terms go on from there: clients know them."""
     shown_id = topic.record.shown_id
     if not shown_id:
-        return _partition_puts(topic.id, first, placed)
+        return _partition_puts(topic.id, first, placed, min_isr)
     puts = []
     for index, replicas in enumerate(placed, first):
         was = topic.last_record(index)
         epoch = was.leader_epoch + 1 if was else 0
-        record = _new_partition(replicas)
+        record = _new_partition(replicas, min_isr)
         record = msgspec.structs.replace(
             record, leader_epoch=epoch, first_epoch=epoch, log_id=shown_id
         )
@@ -329,15 +331,17 @@ def catalog_put(nonce: bytes) -> Put:
     return CATALOG, encode(CatalogRecord(nonce=nonce))
 
 
-def _partition_puts(topic_id: bytes, first: int, placed: Sequence[Replicas]) -> list[Put]:
+def _partition_puts(
+    topic_id: bytes, first: int, placed: Sequence[Replicas], min_isr: int
+) -> list[Put]:
     encoded: dict[Replicas, bytes] = {}
     puts = []
     for index, replicas in enumerate(placed, first):
         if replicas not in encoded:
-            encoded[replicas] = encode(_new_partition(replicas))
+            encoded[replicas] = encode(_new_partition(replicas, min_isr))
         puts.append((partition_key(topic_id, index), encoded[replicas]))
     return puts
 
 
-def _new_partition(replicas: Replicas) -> PartitionRecord:
-    return PartitionRecord(replicas=replicas, leader=replicas[0], isr=replicas)
+def _new_partition(replicas: Replicas, min_isr: int) -> PartitionRecord:
+    return PartitionRecord(replicas=replicas, leader=replicas[0], isr=replicas, min_isr=min_isr)

@@ -141,11 +141,12 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
     if record is None:
         return None
     config = image.config(topic)
-    rules = _rules(config, record, unclean=config.unclean_leader_election_enable)
+    rules = _rules(config.min_insync_replicas, record, config.unclean_leader_election_enable)
     known = proved(record)
     found = proved(known, up) if rules.unclean else known
     if found.claims is not None:
         return record
+    found = _with_minimum(found, config)
     alive = _with_the_last(found, up, image)
     now = settled(found, alive, rules, leader_is_new=leader_is_new(image, topic, index, record))
     now = _closed(completed(now, up, rules.min_isr), is_to_be=is_to_be_closed(topic, index))
@@ -177,8 +178,20 @@ def _closed(record: PartitionRecord, *, is_to_be: bool) -> PartitionRecord:
     )
 
 
-def _rules(config: TopicConfig, record: PartitionRecord, *, unclean: bool) -> Rules:
-    return Rules(min(config.min_insync_replicas, len(record.replicas)), unclean)
+def _rules(min_isr: int, record: PartitionRecord, unclean: bool) -> Rules:
+    return Rules(min(min_isr, len(record.replicas)), unclean)
+
+
+def _with_minimum(record: PartitionRecord, config: TopicConfig) -> PartitionRecord:
+    """Who is eligible by another minimum is decided in the same step: nothing is committed by the
+    new one before it, nor by the old one after it."""
+    if record.min_isr == config.min_insync_replicas:
+        return record
+    return msgspec.structs.replace(
+        record,
+        min_isr=config.min_insync_replicas,
+        partition_epoch=record.partition_epoch + 1,
+    )
 
 
 def _with_the_last(record: PartitionRecord, up: Collection[int], image: Image) -> Collection[int]:
@@ -293,7 +306,8 @@ def change_isr(
         )
         if record.isr == isr and not asked.is_repeated:
             return None
-        rules = _rules(image.config(topic), record, unclean=False)
+        least = record.min_isr or image.config(topic).min_insync_replicas
+        rules = _rules(least, record, unclean=False)
         return msgspec.structs.replace(
             record,
             isr=isr,

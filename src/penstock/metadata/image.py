@@ -243,7 +243,7 @@ class Image:
     def config(self, topic: Topic) -> TopicConfig:
         """What holds for a topic: its own settings, this broker's, all brokers', the defaults."""
         if topic.config is None:
-            topic.config = self._config(topic.record)
+            topic.config = self.config_of(topic.record)
         return topic.config
 
     def config_layers(self) -> Sequence[Mapping[str, str]]:
@@ -261,7 +261,8 @@ class Image:
         held = self.broker_config(None)
         return held.record.configs if held else {}
 
-    def _config(self, record: TopicRecord) -> TopicConfig:
+    def config_of(self, record: TopicRecord) -> TopicConfig:
+        """The same, of a topic that need not be there yet."""
         if record.configs:
             layers = self.config_layers()
             return topic_settings.effective(record.configs, layers, record.replication_factor)

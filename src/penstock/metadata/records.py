@@ -180,6 +180,10 @@ class PartitionRecord(Record, frozen=True):
     eligible: tuple[int, ...] = ()
     """Out of sync, but with all that is committed: they left when nothing could be committed any
     more, as fewer than `min.insync.replicas` were left (KIP-966)."""
+    min_isr: int = 0
+    """`min.insync.replicas`, as the leader commits by it and others are eligible by it. It stands
+    here so that both go by the same one, whenever it changes. 0: by the topic's settings, in a
+    record of before."""
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     claims: tuple[Claim, ...] | None = None

@@ -36,6 +36,7 @@ class Leader:
         "index",
         "is_internal",
         "log",
+        "min_isr",
         "moved",
         "node_id",
         "over",
@@ -106,6 +107,7 @@ class Leader:
         self.replicas = record.replicas
         self.writing.is_closed = record.is_closed
         self.in_sync = frozenset(record.isr)
+        self.min_isr = record.min_isr or self.log.config.min_insync_replicas
         new = [each for each in record.replicas if each not in (self.node_id, *self._followers)]
         for broker in new:
             self._followers[broker] = Progress(now_ms)
@@ -167,7 +169,7 @@ class Leader:
     def has_too_few_in_sync(self) -> bool:
         """Nothing becomes committed while this is so."""
         count = len(self.in_sync)
-        return count < self.log.config.min_insync_replicas and count < len(self.replicas)
+        return count < self.min_isr and count < len(self.replicas)
 
     def announce(self) -> bool:
         """Wake those who waited for the high watermark. There may be thousands: True if
@@ -270,7 +272,7 @@ class Leader:
 
     def check_enough_in_sync(self) -> None:
         """acks=all promises `min.insync.replicas` copies: refuse what could not be kept."""
-        least = self.log.config.min_insync_replicas
+        least = self.min_isr
         if len(self.in_sync) < least:
             raise Refused(
                 ErrorCode.NOT_ENOUGH_REPLICAS,

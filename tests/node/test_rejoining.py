@@ -93,6 +93,20 @@ async def test_the_same_folder_is_in_sync_as_it_was(brokers: Brokers) -> None:
     assert brokers.record.isr == (2,)
 
 
+async def test_without_syncs_the_last_in_sync_comes_back_with_what_it_has(brokers: Brokers) -> None:
+    """Nobody else has more, for all that is known, and all of it survives the process."""
+    await brokers.start(1, 2, log_flush_on_acks_all="false")
+    await brokers.create(1, 2)
+    await brokers.stop(1)
+    await brokers.until(lambda: brokers.record.isr == (2,))
+    end = await brokers.append(3)
+    await brokers.stop(2)
+    (brokers.folder / "2" / layout.CLEAN_STOP_FILE).unlink()
+    await brokers.start(1, 2, log_flush_on_acks_all="false")
+    await brokers.until(lambda: brokers.record.leader == 2)
+    assert brokers.nodes[2].log_dir.logs["news", 0].end_offset == end
+
+
 async def test_where_there_is_no_other_replica_an_older_copy_is_better_than_nothing(
     brokers: Brokers,
 ) -> None:

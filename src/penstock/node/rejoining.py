@@ -99,12 +99,15 @@ class Rejoining:
         if is_older or (topic.id, index) in self._lost:
             return True
         known = log_dir.logs.get((topic.name, index))
+        is_last = {*record.isr, *record.eligible} == {self._node_id}
         if known is not None and known.damage:  # others have what is damaged here
-            return set(record.isr) | set(record.eligible) != {self._node_id}
+            return not is_last
+        if not (log_dir.was_clean or self._image.config(topic).flush_on_acks_all):
+            return not is_last  # else nobody could lead, and there is no more than is left here
         if known is not None and known.was_cut:  # what looks torn may be damaged, and acknowledged
             others = self._image.brokers.keys() - {self._node_id}
             return not others.isdisjoint(record.isr)
-        return not (log_dir.was_clean or self._image.config(topic).flush_on_acks_all)
+        return False
 
     # -- after the store was put back from a backup
 

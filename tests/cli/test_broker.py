@@ -12,6 +12,9 @@ import pytest
 from click.testing import Result
 from tests.broker_process import BrokerProcess
 from tests.cli.conftest import run
+from tests.raw_client import RawClient
+
+from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 
 WAIT_S = 30
 
@@ -106,6 +109,20 @@ def test_a_broker_is_not_drained_where_there_is_no_room_for_what_it_holds(
     assert refused.exit_code == 1
     assert "no other broker can take what broker 2 holds of orders" in refused.stderr
     assert cluster.listed()[2]["state"] == "alive"
+
+
+def test_a_topic_of_the_brokers_does_not_lose_its_last_replica_that_is_up(
+    cluster: Cluster,
+) -> None:
+    """It makes do with fewer brokers, but only with such as are there."""
+    with RawClient(cluster.brokers[1].port) as client:
+        client.ask(FindCoordinatorRequest(key="group"), 0)
+    cluster.brokers.pop(2).kill()
+    cluster.until_state(2, "down")
+    refused = cluster.call("broker", "drain", "1")
+    assert refused.exit_code == 1
+    assert "add a broker first, or start broker 2" in refused.stderr
+    assert cluster.listed()[1]["state"] == "alive"
 
 
 def test_draining_can_be_cancelled(cluster: Cluster) -> None:

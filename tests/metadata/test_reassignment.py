@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.metadata.staging import ID, Cluster
+from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.election import WantedIsr, change_isr, settle_partitions
 from penstock.metadata.growth import settle_factor, widen_topic
 from penstock.metadata.internal_topics import OFFSETS
@@ -257,12 +258,31 @@ def test_a_topic_has_more_replicas_once_all_its_partitions_have_them(cluster: Cl
     assert cluster.image.config(cluster.image.topics["orders"]).min_insync_replicas == 2
 
 
-def test_a_topic_has_fewer_replicas_as_soon_as_one_partition_is_to_have_fewer(
-    cluster: Cluster,
-) -> None:
+def test_a_topic_has_fewer_replicas_once_one_partition_has_fewer(cluster: Cluster) -> None:
     ask(cluster, [1], 0)
     settle(cluster)
     assert cluster.image.topics["orders"].record.replication_factor == 1
+
+
+def test_a_replica_does_not_go_before_as_many_as_the_topic_asks_for_now_have_all() -> None:
+    """With fewer replicas less would be asked for: that must not let them go."""
+    cluster = Cluster("", "", "", "")
+    cluster.apply(take_lease(cluster.image, 4, "session 4"))
+    cluster.apply(begin_term(cluster.image, 4, "session 4"))
+    cluster.create(assignments={0: [1, 2, 3]})
+    cluster.lose(2)
+    settle(cluster)
+    ask(cluster, [2, 3])
+    for _ in range(3):
+        settle(cluster)
+    assert (at(cluster).replicas, at(cluster).isr) == ((2, 3, 1), (1, 3))
+    assert cluster.image.topics["orders"].record.replication_factor == 3
+    cluster.apply(register_broker(cluster.image, broker(2), "session 2"))
+    catch_up(cluster, 1, 2, 3)
+    for _ in range(3):
+        settle(cluster)
+    assert (at(cluster).replicas, set(at(cluster).isr)) == ((2, 3), {2, 3})
+    assert cluster.image.topics["orders"].record.replication_factor == 2
 
 
 def test_an_internal_topic_grows_as_brokers_join() -> None:

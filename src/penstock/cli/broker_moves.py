@@ -6,7 +6,7 @@ far things are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -99,21 +99,33 @@ def _drain_plan(client: WireClient, broker: int, known: Mapping[int, Member]) ->
 
     partitions, targets = _targets(client)
     plan: Plan = {}
-    stuck = []
+    stuck: list[Named] = []
     for named, replicas in off_broker(targets, broker, _open_racks(known)).items():
         if replicas is not None:
             plan[named] = replicas
-        elif partitions[named].is_internal and len(targets[named]) > 1:
-            plan[named] = tuple(each for each in targets[named] if each != broker)
+            continue
+        rest = tuple(each for each in targets[named] if each != broker)
+        if partitions[named].is_internal and rest and not _down(rest, known):
+            plan[named] = rest  # it has as many replicas as there are brokers
         else:
-            stuck.append(named[0])
+            stuck.append(named)
     if stuck:
-        names = ", ".join(sorted(set(stuck))[:5])
-        raise click.ClickException(
-            f"no other broker can take what broker {broker} holds of {names}: all that are alive "
-            "and not draining have a replica already; add a broker first"
-        )
+        down = {each for named in stuck for each in _down(targets[named], known)} - {broker}
+        raise click.ClickException(_no_room(broker, {name for name, _ in stuck}, down))
     return plan
+
+
+def _down(replicas: Iterable[int], known: Mapping[int, Member]) -> list[int]:
+    return [each for each in replicas if each not in known or not known[each].is_alive]
+
+
+def _no_room(broker: int, topics: Collection[str], down: Collection[int]) -> str:
+    names = ", ".join(sorted(topics)[:5])
+    down_too = f", or start broker {' and '.join(map(str, sorted(down)))}" if down else ""
+    return (
+        f"no other broker can take what broker {broker} holds of {names}: all that are alive "
+        f"and not draining have a replica already; add a broker first{down_too}"
+    )
 
 
 def _drain(client: WireClient, broker: int, at_once: int) -> None:

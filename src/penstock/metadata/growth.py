@@ -15,7 +15,7 @@ from penstock.metadata.changes import Commit, rewrite_topic
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.placement import Replicas, open_racks, widened
-from penstock.metadata.reassignment import begun, is_moving, target
+from penstock.metadata.reassignment import before, begun, is_moving
 from penstock.metadata.records import TERM, PartitionRecord, TermRecord, encode, partition_key
 from penstock.metadata.store import OPERATIONS_MAX, Check
 
@@ -82,15 +82,10 @@ def settle_factor(image: Image, topic_id: bytes) -> Commit[bool]:
 
 
 def _factor(topic: Topic) -> int:
-    """What is still to come does not count, nor what is to go. 0 where not all is known."""
+    """What is still to come does not count; what is to go does until it is gone, or less would be
+    asked for before those that stay have everything. 0 where not all is known."""
     shapes = {id(record): record for record in topic.partitions}.values()
-    return min(
-        (
-            min(len(record.replicas) - len(record.adding), len(target(record))) if record else 0
-            for record in shapes
-        ),
-        default=0,
-    )
+    return min((len(before(record)) if record else 0 for record in shapes), default=0)
 
 
 def _term_check(image: Image) -> Check:

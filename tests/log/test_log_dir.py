@@ -412,6 +412,16 @@ def test_a_deleted_log_is_moved_out_of_the_way_at_once(disk: RealDisk, path: Pat
     assert a_folder(disk, path).take_doomed() == [doomed]
 
 
+def test_a_deleted_log_that_never_had_a_folder_is_set_aside_by_nobody(
+    disk: RealDisk, path: Path
+) -> None:
+    folder = a_folder(disk, path)
+    orders(folder)
+    folder.delete_log("orders", 0, TOPIC_ID)
+    assert not folder.has_folder("orders", 0)
+    assert folder.set_aside_unclaimed() == []
+
+
 def test_a_topic_made_anew_dooms_what_the_deleted_one_has_left(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     old = orders(folder)

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.metadata.staging import Cluster, broker
 
+from penstock.config import BrokerConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import add_partitions, delete_topic
 from penstock.metadata.cluster_changes import join, register_broker, remove_member
 from penstock.metadata.config_changes import change_broker_configs
 from penstock.metadata.config_values import ConfigChange, Operation
+from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
 from penstock.metadata.placement import DRAINING, drains, open_racks, place_new, widened
 
 
@@ -51,6 +53,15 @@ def test_on_one_host_replicas_share_it() -> None:
 def test_a_rack_that_is_said_counts_and_not_the_host() -> None:
     cluster = Cluster("a", "b")
     assert open_racks(cluster.image) == {1: "a", 2: "b"}
+
+
+def test_the_topic_of_groups_is_made_while_a_broker_drains() -> None:
+    cluster = hosts("h1", "h2", "h3")
+    drain(cluster, 2)
+    cluster.apply(create_offsets_topic(cluster.image, BrokerConfig(), topic_id=b"o" * 16, now_ms=1))
+    made = cluster.image.topics[OFFSETS]
+    assert made.record.replication_factor == 2
+    assert {broker for each in made.partitions if each for broker in each.replicas} == {1, 3}
 
 
 def test_a_draining_broker_is_given_nothing() -> None:

@@ -67,6 +67,23 @@ async def start(tmp_path: Path) -> AsyncIterator[StartNode]:
         disk.close()
 
 
+async def test_a_broker_that_is_not_registered_yet_has_no_lease(
+    start: StartNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    register = membership.Membership.register
+
+    async def watched(self: membership.Membership) -> None:
+        seen.append(self.has_lease)
+        await register(self)
+
+    monkeypatch.setattr(membership.Membership, "register", watched)
+    node = await start(RealDisk())
+    assert seen == [False]
+    assert node.broker.has_lease()
+    await node.stop()
+
+
 def is_marked_clean(node: Node) -> bool:
     return Path(node.config.data_dir, layout.CLEAN_STOP_FILE).exists()
 

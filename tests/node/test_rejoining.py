@@ -107,6 +107,27 @@ async def test_without_syncs_the_last_in_sync_comes_back_with_what_it_has(broker
     assert brokers.nodes[2].log_dir.logs["news", 0].end_offset == end
 
 
+async def test_what_is_missing_is_known_by_the_checkpoints_until_the_broker_has_joined(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a start that ends on the way would let the next one pass for well."""
+    await last_in_sync(brokers)
+    (brokers.folder / "2" / layout.CLEAN_STOP_FILE).unlink()
+    shutil.rmtree(brokers.log_folder(2))
+    checkpoint = brokers.folder / "2" / layout.RECOVERY_POINTS_FILE
+    seen = []
+
+    def watched(image: Image, node_id: int, owner: bytes, mark: int) -> Commit[bool]:
+        seen.append("news 0 6" in checkpoint.read_text())
+        return join(image, node_id, owner, mark)
+
+    monkeypatch.setattr(rejoining, "join", watched)
+    await brokers.start(2)
+    assert set(seen) == {True}
+    assert brokers.record.isr == ()
+    assert "news 0" not in checkpoint.read_text()
+
+
 async def test_where_there_is_no_other_replica_an_older_copy_is_better_than_nothing(
     brokers: Brokers,
 ) -> None:

@@ -80,8 +80,9 @@ def test_a_follower_out_of_sync_holds_nothing_up(log: PartitionLog) -> None:
 def test_while_a_change_is_under_way_the_old_and_the_new_ones_count(log: PartitionLog) -> None:
     leader = leading(log, 1, 2)
     add(leader, 4)
-    leader.fetched(3, 1, 0)
     leader.want(frozenset({1, 3}))
+    leader.fetched(3, 1, 0)
+    assert leader.high_watermark == 0, "2 may still be in sync, and has nothing"
     leader.fetched(2, 4, 0)
     assert leader.high_watermark == 1, "3 may be in sync by now, 2 may still be"
     assert not leader.follow(record(1, 2), 0), "somebody else's change says nothing of it"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.metadata.election import NOBODY, Rules, settled
+from penstock.metadata.election import Rules, settled
+from penstock.metadata.offers import NOBODY
 from penstock.metadata.records import PartitionRecord
 
 SAFE = Rules(min_isr=2, unclean=False)

@@ -106,6 +106,7 @@ def _partition(record: PartitionRecord) -> Record:
         isr=(),
         eligible=(),
         claims=(),
+        offers=None,
         leader_epoch=_later(record.leader_epoch),
         partition_epoch=_later(record.partition_epoch),
     )

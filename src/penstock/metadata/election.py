@@ -19,6 +19,7 @@ from penstock.metadata.changes import Commit
 from penstock.metadata.claims import proved
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
+from penstock.metadata.offers import NOBODY, asked, most, unheard
 from penstock.metadata.reassignment import completed
 from penstock.metadata.records import (
     CATALOG,
@@ -37,7 +38,6 @@ log = logging.getLogger(__name__)
 Place = tuple[bytes, int]
 """A partition, by its topic's id and its index."""
 
-NOBODY = -1
 PARTITIONS_A_COMMIT = OPERATIONS_MAX - 1
 """The controller's term is checked too."""
 ISR_A_COMMIT = OPERATIONS_MAX // 2
@@ -81,6 +81,7 @@ def settled(
         leader=leader,
         leader_epoch=record.leader_epoch + has_new_term,
         partition_epoch=record.partition_epoch + 1,
+        offers=record.offers if leader == NOBODY else None,
     )
 
 
@@ -113,7 +114,8 @@ def _last_resort(
         return alone, _eligible(record, alone, rules), ready[0]
     ready = [broker for broker in record.replicas if broker in up]
     if ready and rules.unclean:
-        return (ready[0],), (), ready[0]
+        chosen = most(record, ready)
+        return (chosen,), (), chosen
     return isr, eligible, NOBODY
 
 
@@ -148,7 +150,11 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
         return record
     found = _with_minimum(found, config)
     alive = _with_the_last(found, up, image)
-    now = settled(found, alive, rules, leader_is_new=leader_is_new(image, topic, index, record))
+    is_new = leader_is_new(image, topic, index, record)
+    now = settled(found, alive, rules, leader_is_new=is_new)
+    had_all = NOBODY, *found.isr, *found.eligible
+    if now.leader not in had_all and unheard(found, alive, image):
+        now = asked(settled(found, alive, replace(rules, unclean=False), leader_is_new=is_new))
     now = _closed(completed(now, up, rules.min_isr), is_to_be=is_to_be_closed(topic, index))
     if now.leader not in (NOBODY, *known.isr, *known.eligible):
         log.error(

@@ -16,8 +16,8 @@ from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit, existing_topic
 from penstock.metadata.claims import proved
 from penstock.metadata.cluster import Topic
-from penstock.metadata.election import NOBODY
 from penstock.metadata.image import Image
+from penstock.metadata.offers import NOBODY, most
 from penstock.metadata.records import (
     CATALOG,
     TERM,
@@ -82,11 +82,12 @@ def unclean(image: Image, about: str, record: PartitionRecord) -> PartitionRecor
             break
     else:
         raise Refused(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, f"no broker that has {about} is up")
+    chosen = most(record, ready) if group is record.replicas else ready[0]
     if is_guess or group is record.replicas:
-        log.error("broker %d is made the leader of %s: records may be lost", ready[0], about)
+        log.error("broker %d is made the leader of %s: records may be lost", chosen, about)
     if group is record.isr:
-        return _led_by(record, ready[0], record.isr, record.eligible)
-    return _led_by(record, ready[0], (ready[0],), ())
+        return _led_by(record, chosen, record.isr, record.eligible)
+    return _led_by(record, chosen, (chosen,), ())
 
 
 def _up(image: Image) -> Collection[int]:
@@ -101,6 +102,7 @@ def _led_by(
         leader=leader,
         isr=isr,
         eligible=eligible,
+        offers=None,
         leader_epoch=record.leader_epoch + 1,
         partition_epoch=record.partition_epoch + 1,
     )

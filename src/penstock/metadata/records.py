@@ -170,6 +170,16 @@ class Claim(msgspec.Struct, frozen=True, array_like=True):
     end: int
 
 
+class Offer(msgspec.Struct, frozen=True, array_like=True):
+    """What a replica says that it has, where anyone may lead: as of one registration, the epoch of
+    its last record, and where its log ends."""
+
+    node_id: int
+    registration: int
+    epoch: int
+    end: int
+
+
 class PartitionRecord(Record, frozen=True):
     replicas: tuple[int, ...]
     leader: int
@@ -189,6 +199,8 @@ class PartitionRecord(Record, frozen=True):
     claims: tuple[Claim, ...] | None = None
     """Not None after the store was put back from a backup, until it is known who has most: the
     backup cannot say who is in sync now."""
+    offers: tuple[Offer, ...] | None = None
+    """Not None while anyone may lead that is up, as nobody is who has all: what they have."""
     is_closed: bool = False
     """Nothing is written to it, and only the controller changes who is in sync: it is to go, or
     others of its topic are."""

@@ -36,6 +36,7 @@ from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
 from penstock.server.insync import InSync
+from penstock.server.offering import Offering
 from penstock.server.opener import Opener
 from penstock.server.reducing import Reducing
 from penstock.server.reserve import Reserve
@@ -101,6 +102,8 @@ class Node:
         self.coordinating.start()
         self.insync.start()
         self.reducing.start()
+        self.offering.start()
+        self.offering.look_at(self._places())
         self.fetchers.look_at(self._places())
         self._watches = [
             asyncio.create_task(self.membership.stay_registered()),
@@ -132,6 +135,7 @@ class Node:
         self.coordinating = Coordinating(world.disk, self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.insync = InSync(self.door, self.keeper)
+        self.offering = Offering(self.broker, self.keeper)
         self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
@@ -191,6 +195,8 @@ class Node:
         self.upkeep.delete_left(changed.partitions)
         if is_registered:
             self.fetchers.look_at([*gone, *changed.partitions])
+            is_back = self.config.node_id in changed.brokers
+            self.offering.look_at(self._places() if is_back else changed.partitions)
         if changed.partitions:
             self.door.settle()  # with fewer in sync, more may be committed
         if changed.broker_configs:
@@ -235,6 +241,7 @@ class Node:
         await self.fetchers.stop()
         await self.insync.stop()
         await self.reducing.stop()
+        await self.offering.stop()
         if self.controlling is not None:
             await self.controlling.stop()
         await self.upkeep.stop()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.client.metadata import Partition
 
 Row = dict[str, Any]
 
@@ -15,9 +18,18 @@ def advice(topic: str, row: Row) -> str | None:
     return f"{_hope(row)}; {_last_resort(topic, row)}"
 
 
+def held(partition: Partition, sizes: Mapping[tuple[int, int], int]) -> dict[int, int]:
+    """How many bytes each replica has, where nobody leads: who has most would lose least. `sizes`
+    are by broker and partition."""
+    if partition.leader >= 0:
+        return {}
+    known = ((broker, sizes.get((broker, partition.index))) for broker in partition.replicas)
+    return {broker: size for broker, size in known if size is not None}
+
+
 def _hope(row: Row) -> str:
     """What loses nothing."""
-    whole = row["isr"] or row["eligible"]
+    whole = (*row["isr"], *row["eligible"])
     if whole and not all(each in row["offline"] for each in whole):
         return "a leader is being elected, look again"
     if whole:
@@ -35,8 +47,8 @@ def _last_resort(topic: str, row: Row) -> str:
     if up:
         return (
             f"if that cannot be, `penstock topic alter {topic} --set "
-            f"unclean.leader.election.enable=true` lets broker {_listed(up, 'or')} lead with what "
-            "it has, and the rest is lost"
+            f"unclean.leader.election.enable=true` lets broker {_listed(up, 'or')} lead, whoever "
+            "has most, and the rest is lost"
         )
     lost = row["replicas"][0]
     return (

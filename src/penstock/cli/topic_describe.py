@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.offline_partitions import advice, by_advice
+from penstock.cli.offline_partitions import advice, by_advice, held
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted, emit_json, emit_table, size_text
 from penstock.cli.topic_closing import closing_document, closing_lines
@@ -29,7 +29,7 @@ _COLUMNS = (
     "end",
     "size",
 )
-_SELDOM = ("eligible", "adding", "removing", "error")
+_SELDOM = ("eligible", "adding", "removing", "held", "error")
 """Columns that are shown where there is something to show."""
 
 
@@ -115,6 +115,7 @@ def partition_rows(
             "eligible": able.get(index, ()),
             "adding": moving.get((topic.name, index), STILL).adding,
             "removing": moving.get((topic.name, index), STILL).removing,
+            "held": held(each, sizes),
         }
         for index, each in topic.partitions.items()
     ]
@@ -138,7 +139,9 @@ def _surveys(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:
 
 def _cells(row: dict[str, Any], columns: Sequence[str]) -> list[object]:
     size = None if row["size"] is None else size_text(row["size"])
-    return [size if name == "size" else row[name] for name in columns]
+    parts = [f"{broker}: {size_text(each)}" for broker, each in row["held"].items()]
+    shown = {**row, "size": size, "held": ", ".join(parts) or None}
+    return [shown[name] for name in columns]
 
 
 def _told_together(failures: dict[int, ClientError]) -> str:

@@ -71,6 +71,16 @@ def test_one_broker_alone_is_given_no_setting_that_all_must_agree_on(name: str) 
     assert change_broker_configs(cluster.image, None, [change]).puts
 
 
+def test_what_one_broker_was_given_before_can_be_taken_back_and_hinders_nothing() -> None:
+    cluster = Cluster("")
+    old = ConfigRecord(configs={NAME: "1"})
+    cluster.apply(Commit(None, puts=[(broker_config_key(1), encode(old))]))
+    other = ConfigChange("log.retention.ms", Operation.SET, "5")
+    back = ConfigChange(NAME, Operation.DELETE)
+    assert change_broker_configs(cluster.image, 1, [other]).puts
+    assert change_broker_configs(cluster.image, 1, [back]).answer.configs == {}
+
+
 def test_a_broker_is_told_what_of_its_settings_does_not_count() -> None:
     texts = {NAME: "1", "log.retention.ms": "5"}
     (line,) = unheeded(texts, {NAME: "2"})

@@ -113,19 +113,21 @@ def _set_topic_configs(
 def _set_broker_configs(
     image: Image, node_id: int | None, configs: dict[str, str]
 ) -> Commit[ConfigRecord]:
-    if node_id is not None:
-        _refuse_shared(configs)
     held = image.broker_config(node_id)
+    if node_id is not None:
+        _refuse_shared(configs, held.record.configs if held else {})
     return replace(_set_configs(broker_config_key(node_id), held, configs), makes_room=True)
 
 
-def _refuse_shared(configs: Mapping[str, str]) -> None:
-    for name in SAME_EVERYWHERE & configs.keys():
-        raise Refused(
-            ErrorCode.INVALID_CONFIG,
-            f"{name} must be the same on all brokers: set it for all of them, or for a topic "
-            f"(`penstock broker config all --set {name}=...`)",
-        )
+def _refuse_shared(configs: Mapping[str, str], before: Mapping[str, str]) -> None:
+    """What one broker was given before this was refused does no harm: it does not count."""
+    for name in sorted(SAME_EVERYWHERE & configs.keys()):
+        if configs[name] != before.get(name):
+            raise Refused(
+                ErrorCode.INVALID_CONFIG,
+                f"{name} must be the same on all brokers: set it for all of them, or for a topic "
+                f"(`penstock broker config all --set {name}=...`)",
+            )
 
 
 def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from penstock.api.broker import Broker
 from penstock.errors import Refused, Unusable
-from penstock.metadata.election import Place
+from penstock.metadata.election import PARTITIONS_A_COMMIT, Place
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.offering import offer
 from penstock.metadata.offers import NOTHING, is_asked
@@ -57,12 +57,19 @@ class Offering:
 
     async def _offer_all(self) -> None:
         node_id = self._broker.node_id
-        while places := list(islice(self._asked, LOGS_A_SLICE)):
-            ends = {place: self._end(*place) for place in places}
+        while places := list(islice(self._asked, PARTITIONS_A_COMMIT)):
+            ends = await self._ends(places)
             await self._keeper.change(lambda image: offer(image, node_id, ends))  # noqa: B023
             for place in places:
                 self._asked.pop(place, None)
-            await asyncio.sleep(0)
+
+    async def _ends(self, places: Iterable[Place]) -> dict[Place, tuple[int, int]]:
+        ends = {}
+        for count, place in enumerate(places, 1):
+            ends[place] = self._end(*place)
+            if count % LOGS_A_SLICE == 0:
+                await asyncio.sleep(0)
+        return ends
 
     def _end(self, topic_id: bytes, index: int) -> tuple[int, int]:
         """The epoch of the last record, and where the log ends."""

@@ -9,7 +9,9 @@ from penstock.errors import Unusable
 from penstock.metadata.backup import (
     EPOCH_MARGIN,
     EPOCH_MAX,
+    FIRST_MS,
     PRODUCER_ID_MARGIN,
+    SECONDS_MAX,
     image_of,
     kept,
     restored,
@@ -29,7 +31,10 @@ from penstock.metadata.records import (
 )
 from penstock.metadata.store import Entry
 from penstock.metadata.terms import begin_term, take_lease
+from penstock.world.ports import Chance
+from penstock.world.real import RealChance
 
+NOW_MS = FIRST_MS + 60_000_000_000
 NEWER = "/of-a-later-release/1"
 
 
@@ -50,7 +55,11 @@ def entries(cluster: Cluster) -> list[Entry]:
 
 
 def put_back(cluster: Cluster) -> Image:
-    puts = restored(kept(entries(cluster)))
+    return life_of(kept(entries(cluster)))
+
+
+def life_of(backup: list[Entry], now_ms: int = NOW_MS, chance: Chance | None = None) -> Image:
+    puts = restored(backup, now_ms, chance or RealChance())
     return image_of(Entry(key, value, 1) for key, value in puts)
 
 
@@ -71,7 +80,7 @@ def test_what_is_bound_to_a_lease_is_not_kept_whatever_it_is() -> None:
 
 def test_keys_of_a_later_release_are_kept_as_they_are(cluster: Cluster) -> None:
     listed = [*entries(cluster), Entry(NEWER, b'{"version":9}', 1)]
-    assert (NEWER, b'{"version":9}') in restored(kept(listed))
+    assert (NEWER, b'{"version":9}') in restored(kept(listed), NOW_MS, RealChance())
 
 
 def test_partitions_that_no_topic_has_are_not_kept(cluster: Cluster) -> None:
@@ -83,12 +92,12 @@ def test_partitions_that_no_topic_has_are_not_kept(cluster: Cluster) -> None:
 
 
 def test_the_clusters_own_record_is_written_last(cluster: Cluster) -> None:
-    assert restored(kept(entries(cluster)))[-1][0] == CLUSTER
+    assert restored(kept(entries(cluster)), NOW_MS, RealChance())[-1][0] == CLUSTER
 
 
 def test_a_backup_without_a_cluster_is_refused() -> None:
     with pytest.raises(Unusable, match="no cluster"):
-        restored([])
+        restored([], NOW_MS, RealChance())
 
 
 def test_nobody_leads_before_it_is_known_who_has_most(cluster: Cluster) -> None:
@@ -104,17 +113,64 @@ def test_epochs_and_producer_ids_begin_above_those_in_use_since(cluster: Cluster
     assert record is not None
     assert term is not None
     assert ids is not None
-    assert record.leader_epoch == record.partition_epoch == EPOCH_MARGIN
-    assert term.record.epoch == EPOCH_MARGIN + 1
-    assert ids.record.next_id == 1000 + PRODUCER_ID_MARGIN
+    assert record.leader_epoch == record.partition_epoch >= EPOCH_MARGIN
+    assert term.record.epoch > EPOCH_MARGIN
+    assert ids.record.next_id >= 1000 + PRODUCER_ID_MARGIN
     assert member == MemberRecord(node_id=1, owner=b"1", mark=5, is_restored=True)
+
+
+def epoch_of(image: Image) -> int:
+    record = image.topics["orders"].partition(0)
+    assert record is not None
+    return record.leader_epoch
+
+
+def next_id_of(image: Image) -> int:
+    held = image.single(ProducerIdsRecord)
+    assert held is not None
+    return held.record.next_id
+
+
+def test_a_backup_that_is_put_back_again_begins_above_the_life_before(cluster: Cluster) -> None:
+    backup = kept(entries(cluster))
+    first, second = life_of(backup), life_of(backup, NOW_MS + 60_000)
+    assert epoch_of(second) > epoch_of(first)
+    assert next_id_of(second) > next_id_of(first)
+
+
+def test_of_a_life_that_began_later_by_a_wrong_clock_no_producer_id_is_handed_out_again(
+    cluster: Cluster,
+) -> None:
+    for backup in (kept(entries(cluster)), kept(entries(put_back_at(cluster, NOW_MS)))):
+        firsts = {next_id_of(life_of(backup, FIRST_MS - 1)) for _ in range(3)}
+        assert len(firsts) == 3
+
+
+def put_back_at(cluster: Cluster, now_ms: int) -> Cluster:
+    image = life_of(kept(entries(cluster)), now_ms)
+    after = Cluster()
+    after.image = image
+    return after
+
+
+def test_producer_ids_that_the_backup_knows_nothing_of_are_not_handed_out_again() -> None:
+    fresh = Cluster()
+    assert next_id_of(life_of(kept(entries(fresh)))) >= PRODUCER_ID_MARGIN
+
+
+def test_a_clock_that_is_far_ahead_uses_up_neither_epochs_nor_producer_ids(
+    cluster: Cluster,
+) -> None:
+    image = life_of(kept(entries(cluster)), FIRST_MS * 1000)
+    assert epoch_of(image) == SECONDS_MAX <= EPOCH_MAX // 2 + 1
+    assert next_id_of(image) < 1 << 62
 
 
 def test_epochs_that_would_not_fit_are_refused(cluster: Cluster) -> None:
     record = PartitionRecord(replicas=(1,), leader=1, isr=(1,), leader_epoch=EPOCH_MAX)
     listed = [each for each in entries(cluster) if each.key != partition_key(ID, 0)]
     with pytest.raises(Unusable, match="epochs"):
-        restored([*listed, Entry(partition_key(ID, 0), encode(record), 1)])
+        life_of([*listed, Entry(partition_key(ID, 0), encode(record), 1)])
 
 
 def test_a_topic_that_was_being_created_is_not_half_kept(cluster: Cluster) -> None:

@@ -18,8 +18,10 @@ from penstock.metadata.records import Claim, PartitionRecord, encode
 from penstock.metadata.returning import claim, unclaimed
 from penstock.metadata.store import Entry
 from penstock.metadata.terms import begin_term, take_lease
+from penstock.world.real import RealChance
 
 PLACE = (ID, 0)
+NOW_MS = 0
 
 
 @pytest.fixture
@@ -35,7 +37,8 @@ def put_back(assignments: dict[int, list[int]], **configs: str) -> Cluster:
     )
     held = [Entry(key, encode(record), 1) for key, record, _ in before.image.held()]
     after = Cluster()
-    own = [put for put in restored(held) if put[0] not in after.revisions]
+    puts = restored(held, NOW_MS, RealChance())
+    own = [put for put in puts if put[0] not in after.revisions]
     after._write(own, (), None)
     return after
 
@@ -90,6 +93,15 @@ def test_a_new_leader_has_an_epoch_of_its_own(cluster: Cluster) -> None:
     for node_id in (1, 2, 3):
         start(cluster, node_id, 4, 100)
     assert at(cluster).leader_epoch == before + 1
+
+
+def test_a_new_leaders_epoch_is_above_all_that_the_replicas_have_seen(cluster: Cluster) -> None:
+    """Of a life that began later by another clock, or from the same backup."""
+    seen = at(cluster).leader_epoch + 5
+    start(cluster, 1, 4, 100)
+    start(cluster, 2, seen, 100)
+    start(cluster, 3, *NOTHING)
+    assert at(cluster).leader_epoch == seen + 1
 
 
 def test_what_a_broker_says_at_a_later_start_takes_the_place_of_what_it_said(

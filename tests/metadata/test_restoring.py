@@ -14,10 +14,12 @@ from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import (
     CLUSTER,
+    PRODUCER_IDS,
     RESTORING,
     BrokerRecord,
     ClusterRecord,
     ConfigRecord,
+    ProducerIdsRecord,
     RestoringRecord,
     broker_key,
     encode,
@@ -25,6 +27,7 @@ from penstock.metadata.records import (
 )
 from penstock.metadata.restoring import PIECE, Restoring
 from penstock.metadata.store import Check, Conflict, Entry, Put, Store, Unavailable
+from penstock.world.real import RealChance
 
 OpenStore = Callable[[], Awaitable[Store]]
 BROKER = BrokerRecord(node_id=1, host="h", port=1, owner=b"1", features=dict(SUPPORTED))
@@ -33,6 +36,7 @@ BROKER = BrokerRecord(node_id=1, host="h", port=1, owner=b"1", features=dict(SUP
 def backup(cluster_id: str = "kept", groups: int = 2) -> list[Entry]:
     config = encode(ConfigRecord(configs={}))
     rows = [Entry(group_config_key(f"g{number}"), config, 1) for number in range(groups)]
+    rows.append(Entry(PRODUCER_IDS, encode(ProducerIdsRecord(next_id=0)), 1))
     return [*rows, Entry(CLUSTER, encode(ClusterRecord(cluster_id=cluster_id)), 1)]
 
 
@@ -41,7 +45,7 @@ async def restore(
 ) -> None:
     restoring = Restoring(store, nonce, 0, replace=replace)
     await restoring.look()
-    await restoring.run(restored(entries))
+    await restoring.run(restored(entries, 0, RealChance()))
 
 
 async def keys(store: Store) -> list[str]:
@@ -146,7 +150,7 @@ async def test_registered_brokers_are_not_restored_under_their_feet(store: Store
         await restore(store, backup("new"), replace=True)
     restoring = Restoring(store, b"two", 0, replace=True)
     with pytest.raises(Unusable, match="stop them first"):
-        await restoring.run(restored(backup("new")))
+        await restoring.run(restored(backup("new"), 0, RealChance()))
     assert RESTORING not in await keys(store), "the brokers may go on"
     await session.close()
     await restore(store, backup("new"), replace=True)

@@ -184,7 +184,8 @@ async def restore(brokers: Brokers, backup: Sequence[Entry]) -> None:
     for each in brokers.folder.glob("metadata.sqlite*"):
         each.unlink()
     store = await SqliteStore.open(str(brokers.folder / "metadata.sqlite"))
-    await Restoring(store, b"run", 0, replace=False).run(restored(backup))
+    puts = restored(backup, RealClock().now_ms(), RealChance())
+    await Restoring(store, b"run", 0, replace=False).run(puts)
     await store.close()
 
 

@@ -17,7 +17,7 @@ from penstock.metadata.restoring import Restoring
 from penstock.metadata.store import Entry, Store, Unavailable, Unknown
 from penstock.node import settings
 from penstock.node.stores import opened_store
-from penstock.world.real import RealChance
+from penstock.world.real import RealChance, RealClock
 
 T = TypeVar("T")
 
@@ -82,12 +82,12 @@ async def write_store(
     agree: Callable[[Image], None],
 ) -> None:
     """`agree` sees what is there before, and raises if it is to stay."""
-    puts = restored(entries)
+    chance = RealChance()
+    puts = restored(entries, RealClock().now_ms(), chance)
     kind, _, path = store_url(config).partition(":")
     if kind == "sqlite":
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     async with _opened(config) as store:
-        nonce = RealChance().uuid()
-        restoring = Restoring(store, nonce, int(1000 * timeout_s), replace=replace)
+        restoring = Restoring(store, chance.uuid(), int(1000 * timeout_s), replace=replace)
         agree(await restoring.look())
         await restoring.run(puts)

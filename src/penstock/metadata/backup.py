@@ -6,6 +6,11 @@ that are not there, or not yet.
 
 The data folders may be newer than the backup. So epochs and producer ids begin above all that can
 have been in use since, and who is in sync is found out anew (see `claims`).
+
+A backup may be put back more than once, and each time there are records and producers of the life
+before. So where the numbers begin depends on the restore too: on its time, and for producer ids on
+chance as well, as clocks may be set back. Epochs have too few bits for that; instead a new leader's
+is above all that the replicas have seen.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from penstock.metadata.image import Image
 from penstock.metadata.records import (
     CLUSTER,
     CONTROLLER,
+    PRODUCER_IDS,
     RESTORING,
     ClusterRecord,
     FeaturesRecord,
@@ -31,12 +37,19 @@ from penstock.metadata.records import (
     encode,
 )
 from penstock.metadata.store import Entry, Put
+from penstock.world.ports import Chance
 
+FIRST_MS = 1_735_689_600_000
+"""The beginning of 2025: from then on seconds are counted."""
+SECONDS_MAX = 1 << 30
+"""A clock that is ahead by decades must not use up the epochs."""
 EPOCH_MARGIN = 1_000_000
 """More elections than a partition sees between a backup and its return, and yet a small part of the
 numbers that there are: an epoch has 31 bits."""
 EPOCH_MAX = (1 << 31) - 1
 PRODUCER_ID_MARGIN = 1_000_000_000
+PRODUCER_IDS_A_SECOND = 1 << 31
+"""More than a cluster hands out between two restores, so that chance can keep them apart."""
 _PASSING = ("/brokers/", "/leaving/")
 
 
@@ -81,25 +94,53 @@ def summary(image: Image) -> dict[str, Any]:
     }
 
 
-def restored(entries: Iterable[Entry]) -> list[Put]:
+def restored(entries: Iterable[Entry], now_ms: int, chance: Chance) -> list[Put]:
     """What is written back: the cluster's own record last, as without it there is no cluster."""
     listed = kept(entries)
     records = {key: record for key, record, _ in image_of(listed).held()}
     if not isinstance(records.get(CLUSTER), ClusterRecord):
         raise Unusable("the backup has no cluster in it")
+    beginning = _Beginning(now_ms)
     puts = [
-        (entry.key, encode(_raised(records[entry.key])) if entry.key in records else entry.value)
+        (entry.key, encode(beginning.of(records[entry.key])))
+        if entry.key in records
+        else (entry.key, entry.value)
         for entry in listed
+        if entry.key != PRODUCER_IDS
     ]
+    ids = records.get(PRODUCER_IDS, ProducerIdsRecord(next_id=0))
+    assert isinstance(ids, ProducerIdsRecord)
+    puts.append((PRODUCER_IDS, encode(beginning.producer_ids(ids, chance))))
     return sorted(puts, key=lambda put: put[0] == CLUSTER)
 
 
-def _raised(record: Record) -> Record:
-    raise_ = _RAISES.get(type(record))
-    return raise_(record) if raise_ else record
+class _Beginning:
+    """Where numbers begin after a restore."""
+
+    def __init__(self, now_ms: int) -> None:
+        self._seconds = min(max((now_ms - FIRST_MS) // 1000, 0), SECONDS_MAX)
+
+    def of(self, record: Record) -> Record:
+        raised = _RAISES.get(type(record))
+        return raised(record, self.epoch) if raised else record
+
+    def epoch(self, before: int) -> int:
+        if before > EPOCH_MAX - EPOCH_MARGIN:
+            raise Unusable("a partition has come to the end of its epochs; create its topic anew")
+        return max(before + EPOCH_MARGIN, self._seconds)
+
+    def producer_ids(self, record: ProducerIdsRecord, chance: Chance) -> ProducerIdsRecord:
+        """Some may have been handed out even if the backup knows of none."""
+        least = record.next_id + PRODUCER_ID_MARGIN
+        first = max(least, self._seconds * PRODUCER_IDS_A_SECOND)
+        next_id = first + chance.below(PRODUCER_IDS_A_SECOND)
+        return msgspec.structs.replace(record, next_id=next_id)
 
 
-def _partition(record: PartitionRecord) -> Record:
+Later = Callable[[int], int]
+
+
+def _partition(record: PartitionRecord, later: Later) -> Record:
     return msgspec.structs.replace(
         record,
         leader=-1,
@@ -107,33 +148,22 @@ def _partition(record: PartitionRecord) -> Record:
         eligible=(),
         claims=(),
         offers=None,
-        leader_epoch=_later(record.leader_epoch),
-        partition_epoch=_later(record.partition_epoch),
+        leader_epoch=later(record.leader_epoch),
+        partition_epoch=later(record.partition_epoch),
     )
 
 
-def _later(epoch: int) -> int:
-    if epoch > EPOCH_MAX - EPOCH_MARGIN:
-        raise Unusable("a partition has come to the end of its epochs; create its topic anew")
-    return epoch + EPOCH_MARGIN
-
-
-def _member(record: MemberRecord) -> Record:
+def _member(record: MemberRecord, _: Later) -> Record:
     return msgspec.structs.replace(record, is_restored=True)
 
 
-def _producer_ids(record: ProducerIdsRecord) -> Record:
-    return msgspec.structs.replace(record, next_id=record.next_id + PRODUCER_ID_MARGIN)
+def _count(record: FeaturesRecord | TermRecord, later: Later) -> Record:
+    return msgspec.structs.replace(record, epoch=later(record.epoch))
 
 
-def _count(record: FeaturesRecord | TermRecord) -> Record:
-    return msgspec.structs.replace(record, epoch=_later(record.epoch))
-
-
-_RAISES: dict[type[Record], Callable[[Any], Record]] = {
+_RAISES: dict[type[Record], Callable[[Any, Later], Record]] = {
     PartitionRecord: _partition,
     MemberRecord: _member,
-    ProducerIdsRecord: _producer_ids,
     FeaturesRecord: _count,
     TermRecord: _count,
 }

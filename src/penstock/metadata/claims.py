@@ -26,7 +26,9 @@ def missing(record: PartitionRecord) -> list[int]:
 
 
 def proved(record: PartitionRecord, among: Collection[int] | None = None) -> PartitionRecord:
-    """In sync are those that have most; the same record as long as not all have spoken.
+    """In sync are those that have most; the same record as long as not all have spoken. The next
+    leader's epoch is to be above all that they have seen: after a second restore of one backup, or
+    by a clock that was set back, the store's may be lower.
 
     `among`: those alone are asked, whatever the others may have.
     """
@@ -38,4 +40,5 @@ def proved(record: PartitionRecord, among: Collection[int] | None = None) -> Par
         return record
     most = max(known.get(broker, NOTHING) for broker in asked)
     isr = tuple(broker for broker in asked if known.get(broker, NOTHING) == most)
-    return msgspec.structs.replace(record, isr=isr, claims=None)
+    epoch = max(record.leader_epoch, *(each.epoch for each in record.claims), NOTHING[0])
+    return msgspec.structs.replace(record, isr=isr, claims=None, leader_epoch=epoch)

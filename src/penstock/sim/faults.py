@@ -9,10 +9,12 @@ import asyncio
 from random import Random
 
 from penstock.metadata.backup import kept, restored
+from penstock.metadata.store import Entry
 from penstock.sim.cluster import Cluster
 from penstock.sim.machine import Machine
 from penstock.sim.network import RESET_AFTER_S
 from penstock.sim.workload import LEASE_MS
+from penstock.sim.world import SimChance
 
 ROUNDS = (3, 6)
 SKEW_MS_MAX = 1_800_000
@@ -117,10 +119,13 @@ async def store_faults(cluster: Cluster, random: Random) -> None:
 
 
 async def restores(cluster: Cluster, random: Random) -> None:
-    """The store is lost, and put back from a backup: brokers have led, come and gone since."""
-    for _ in range(random.randint(1, 2)):
+    """The store is lost, and put back from a backup: brokers have led, come and gone since. Some
+    backups are put back again, and by a clock that has been set back."""
+    backup: list[Entry] = []
+    for _ in range(random.randint(1, 3)):
         await asyncio.sleep(random.uniform(0.05, 2))
-        backup = kept(cluster.store.state.list("/")[0])
+        if not backup or random.random() < 0.5:
+            backup = kept(cluster.store.state.list("/")[0])
         await random.choice([kills, stops, power_losses])(cluster, random)
         for machine in cluster.machines:
             if random.random() < 0.5:
@@ -128,7 +133,9 @@ async def restores(cluster: Cluster, random: Random) -> None:
             else:
                 machine.kill()
             machine.start_later()
-        cluster.replace_store(restored(backup))
+        clock = random.choice(cluster.machines).clock
+        clock.skew_ms = random.randint(-SKEW_MS_MAX, SKEW_MS_MAX)
+        cluster.replace_store(restored(backup, clock.now_ms(), SimChance(random)))
 
 
 async def full_disks(cluster: Cluster, random: Random) -> None:

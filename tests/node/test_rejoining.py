@@ -17,8 +17,9 @@ from penstock.log import layout
 from penstock.metadata.backup import kept, restored
 from penstock.metadata.changes import Commit
 from penstock.metadata.cluster_changes import join
+from penstock.metadata.election import WantedIsr, change_isr
 from penstock.metadata.image import Image
-from penstock.metadata.records import encode, partition_key
+from penstock.metadata.records import broker_key, encode, partition_key
 from penstock.metadata.restoring import Restoring
 from penstock.metadata.store import Entry
 from penstock.metadata.stores.sqlite import SqliteStore
@@ -84,6 +85,40 @@ async def test_a_broker_is_known_by_another_folder_only_once_it_has_resigned(
     monkeypatch.setattr(rejoining, "join", watched)
     await brokers.start(2)
     assert set(seen) == {()}
+
+
+async def test_nobody_is_in_sync_by_what_it_had_before_an_older_copy_was_put_back(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leader may ask for that between its resigning, with nothing to resign from, and its
+    registering: it has caught up under the registration that is there still after a kill."""
+    await brokers.start(1, 2)
+    await brokers.create(2, 1)
+    await brokers.append(3)
+    await brokers.until(lambda: 1 in brokers.nodes[2].image.brokers)
+    of_before = brokers.nodes[2].image.brokers[1].record
+    shutil.copytree(brokers.folder / "1", brokers.folder / "copy")
+    await brokers.stop(1)
+    await brokers.until(lambda: brokers.record.isr == (2,))
+    registration = broker_key(1), encode(of_before)
+    await brokers.any.keeper.change(lambda image: Commit(None, puts=[registration]))
+    shutil.rmtree(brokers.folder / "1")
+    (brokers.folder / "copy").rename(brokers.folder / "1")
+    seen = []
+
+    def watched(image: Image, node_id: int, owner: bytes, mark: int) -> Commit[bool]:
+        known = image.brokers.get(1)
+        joining = {1: known.epoch} if known else {}
+        wanted = WantedIsr(brokers.record.leader_epoch, frozenset({1, 2}), joining=joining)
+        leader = image.brokers[2].epoch
+        seen.append(change_isr(image, 2, {(TOPIC_ID, 0): wanted}, broker_epoch=leader).puts)
+        return join(image, node_id, owner, mark)
+
+    monkeypatch.setattr(rejoining, "join", watched)
+    await brokers.start(1)
+    assert seen
+    assert not any(seen)
+    await brokers.until(lambda: brokers.record.isr == (2, 1))
 
 
 async def test_the_same_folder_is_in_sync_as_it_was(brokers: Brokers) -> None:

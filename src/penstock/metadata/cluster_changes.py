@@ -114,6 +114,15 @@ def refuse_taken(image: Image, node_id: int, owner: bytes) -> None:
         )
 
 
+def withdraw(image: Image, node_id: int, owner: bytes) -> Commit[bool]:
+    """A broker's own registration of before goes. Whatever somebody is about to write because of it
+    comes to nothing. The answer: whether there was one."""
+    refuse_taken(image, node_id, owner)
+    if node_id not in image.brokers:
+        return Commit(answer=False)
+    return Commit(answer=True, checks=[image.registration(node_id)], deletes=[broker_key(node_id)])
+
+
 def announce_leaving(image: Image, node_id: int, session: str) -> Commit[None]:
     """It is about to stop: others take over what it leads."""
     return Commit(

@@ -12,7 +12,7 @@ from penstock.log.log_dir import LogDir
 from penstock.metadata.changes import Commit
 from penstock.metadata.claims import NOTHING
 from penstock.metadata.cluster import Topic
-from penstock.metadata.cluster_changes import join, refuse_restoring, refuse_taken
+from penstock.metadata.cluster_changes import join, refuse_restoring, refuse_taken, withdraw
 from penstock.metadata.election import Place, resign
 from penstock.metadata.image import Image
 from penstock.metadata.returning import claim, unclaimed
@@ -52,6 +52,9 @@ class Rejoining:
         def has_lost(topic: Topic, index: int) -> bool:
             return not has_data or self._may_have_lost(topic, index, is_older=is_older)
 
+        if self._holds_any(has_lost):
+            await change(lambda image: withdraw(image, node_id, owner))
+
         def resigned(image: Image) -> Commit[int]:
             refuse_taken(image, node_id, owner)
             return resign(image, node_id, has_lost)
@@ -60,6 +63,15 @@ class Rejoining:
             log.warning("broker %d is not in sync with %d partitions any more", node_id, count)
         mark = self._raised_mark()  # from here on this folder is the one that it is known by
         await change(lambda image: join(image, node_id, owner, mark))
+
+    def _holds_any(self, has_lost: Callable[[Topic, int], bool]) -> bool:
+        """Whether it has lost records of a partition, be it in sync or not. A leader may be about
+        to take it for in sync, by what it had under its registration of before (KIP-903)."""
+        return any(
+            record is not None and self._node_id in record.replicas and has_lost(topic, index)
+            for topic in self._image.topics.values()
+            for index, record in enumerate(topic.partitions)
+        )
 
     def _may_join(self, image: Image) -> Commit[None]:
         refuse_restoring(image)

@@ -68,7 +68,12 @@ class Copying:
                 FetchTopic(
                     topic_id=self.topic_id,
                     partitions=[
-                        FetchPartition(index, fetch_offset=offset, partition_max_bytes=1 << 20)
+                        FetchPartition(
+                            index,
+                            fetch_offset=offset,
+                            last_fetched_epoch=0 if offset else -1,
+                            partition_max_bytes=1 << 20,
+                        )
                         for index, offset in offsets.items()
                     ],
                 )

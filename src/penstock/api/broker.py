@@ -247,7 +247,12 @@ class Broker:
 
     def _lead_on(self, leader: Leader, record: PartitionRecord) -> bool:
         is_same_term = leader.epoch == record.leader_epoch
-        return (leader.follow if is_same_term else leader.begin_term)(record, self.monotonic_ms())
+        if is_same_term:
+            return leader.follow(record, self.monotonic_ms())
+        has_moved = leader.begin_term(record, self.monotonic_ms())
+        if leader.log.synced_end < leader.log.end_offset:  # the term's beginning was noted
+            self.appended(leader)
+        return has_moved
 
     def _stop_leading(self, place: Place, reason: ErrorCode) -> None:
         leader = self._by_id.pop(place, None)

@@ -1,7 +1,8 @@
 """Which leader epoch began at which offset: how a follower finds where its log left the leader's.
 
 Kept in memory and written at checkpoints: each batch carries its epoch, so what a crash takes from
-the file comes back with the scan of the log past the recovery point.
+the file comes back with the scan of the log past the recovery point. Only an epoch that begins
+where the log ends, and has no record yet, is written at once where it matters (`write_begun`).
 """
 
 from __future__ import annotations
@@ -59,8 +60,19 @@ class LeaderEpochs:
         return found
 
     def truncate_end(self, offset: int) -> None:
+        """The log ends there now. An epoch that began there has no record left, but has begun."""
+        if self.entries and self.entries[-1].start_offset > offset:
+            self._become([e for e in self.entries if e.start_offset <= offset])
+
+    def forget_from(self, offset: int) -> None:
+        """Epochs that began there, or later, never were: so another history says."""
         if self.entries and self.entries[-1].start_offset >= offset:
             self._become([e for e in self.entries if e.start_offset < offset])
+
+    def undo(self, entries: list[EpochStart]) -> None:
+        """What has begun since is undone."""
+        if self.entries is not entries:
+            self._become(entries)
 
     def truncate_start(self, offset: int) -> None:
         """Epochs that ended below the log's start go; the one it starts in begins there."""

@@ -42,6 +42,7 @@ def load(log: PartitionLog) -> Iterator[None]:
             return
         yield from rebuild_producers(log, log.end_offset)
         log.epochs = notes.read_epochs(log) or (yield from rebuild_epochs(log))
+        notes.take_begun(log)
         log.epochs.truncate_start(log.start_offset)
         if log.active.aborted is None:
             log.active.aborted = yield from _rebuild_aborted(log, log.active)

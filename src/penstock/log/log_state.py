@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from penstock.config import TopicConfig
 from penstock.log.damage import Damage
 from penstock.log.index_cache import IndexCache
-from penstock.log.leader_epochs import LeaderEpochs
+from penstock.log.leader_epochs import EpochStart, LeaderEpochs
 from penstock.log.producer_state import ProducerStates
 from penstock.log.segment import Segment
 from penstock.log.snapshotting import Held
@@ -30,6 +30,7 @@ class LogState:
         "disk",
         "end_offset",
         "epochs",
+        "epochs_before",
         "folder",
         "generation",
         "has_folder",
@@ -109,6 +110,8 @@ class LogState:
         self.before = 0, NO_TIMESTAMP, 0
         """What was known of the active segment when nothing was pending: its size, its largest
         timestamp and the offset of that."""
+        self.epochs_before: list[EpochStart] = []
+        """Those that had begun then."""
         self.is_torn = False
         """A write failed, and what got through all the same could not be cut off yet."""
         self.rolled: list[Segment] = []

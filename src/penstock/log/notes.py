@@ -106,6 +106,36 @@ def write_epochs(log: PartitionLog, path: str, content: bytes) -> None:
             log.disk.sync_folder(log.folder)
 
 
+def write_begun(log: PartitionLog, begun: leader_epochs.EpochStart) -> None:
+    """In a file of its own: that of all epochs is written off the loop, and may be so just now."""
+    write(log, layout.BEGUN_FILE, leader_epochs.LeaderEpochs([begun]).encode())
+    log.note_folder(log.folder)
+
+
+def _begun(log: PartitionLog) -> leader_epochs.EpochStart | None:
+    path = f"{log.folder}/{layout.BEGUN_FILE}"
+    if not log.disk.exists(path):
+        return None
+    found = leader_epochs.decode(log.disk.read_whole(path), path)
+    return found.entries[-1] if found is not None and found.entries else None
+
+
+def take_begun(log: PartitionLog) -> None:
+    """At a start: it counts if the log ends where the epoch began, and has no later one."""
+    begun = _begun(log)
+    if begun is None or begun.start_offset != log.end_offset or begun.epoch <= log.epochs.latest:
+        return
+    log.epochs.assign(*begun)
+
+
+def forget_begun(log: PartitionLog, end: int) -> None:
+    """Before the log is cut to there: it may grow again, and differently."""
+    begun = _begun(log)
+    if begun is not None and begun.start_offset > end:
+        log.disk.remove(f"{log.folder}/{layout.BEGUN_FILE}")
+        log.note_folder(log.folder)
+
+
 def write(log: PartitionLog, name: str, data: bytes) -> None:
     """A small file, in place of the one that may be there."""
     file = log.disk.open(f"{log.folder}/{name}")

@@ -14,6 +14,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.log import (
     following,
     loading,
+    notes,
     reading,
     retention,
     rolling,
@@ -24,6 +25,7 @@ from penstock.log import (
 )
 from penstock.log.aborted_index import AbortedTxn, overlapping
 from penstock.log.layout import RELATIVE_OFFSET_MAX
+from penstock.log.leader_epochs import EpochStart
 from penstock.log.log_state import LogState
 from penstock.log.producer_state import WrittenBatch
 from penstock.log.reading import Slice
@@ -146,6 +148,7 @@ class PartitionLog(LogState):
             segment = rolling.roll_if_due(self, base, last, size, written_ms)
         if not self.pending:
             self.before = segment.size, segment.max_timestamp, segment.max_timestamp_offset
+            self.epochs_before = self.epochs.entries
         if leader_epoch != self.epochs.latest:
             self.epochs.assign(leader_epoch, base)
         self.pending.append(batch)
@@ -153,6 +156,21 @@ class PartitionLog(LogState):
         if segment.first_timestamp < 0:
             segment.first_timestamp = written_ms
         self.end_offset = last + 1
+
+    def begin_epoch(self, epoch: int, committed: int) -> None:
+        """An epoch begins at the end of the log, without a record yet: noted at once, since records
+        of before may become committed in it. Above `committed` nothing counts as synced before
+        that does, so there is something to sync afterwards."""
+        if epoch <= self.latest_epoch:
+            return
+        if not self.has_folder:
+            self.prepare()
+        self.write_out()
+        notes.write_begun(self, EpochStart(epoch, self.end_offset))
+        self.epochs.assign(epoch, self.end_offset)
+        self.touched = True
+        self.generation += 1
+        self.synced_end = min(self.synced_end, committed)
 
     def mend(self) -> None:
         """Cut off what a failed write has left; Refused as long as that cannot be done."""
@@ -287,6 +305,12 @@ class PartitionLog(LogState):
     def latest_epoch(self) -> int:
         self.open()
         return self.epochs.latest
+
+    @property
+    def empty_epoch(self) -> EpochStart | None:
+        """The last epoch that has begun, if it has no record here."""
+        last = self.epochs.entries[-1] if self.epochs.entries else None
+        return last if last is not None and last.start_offset == self.end_offset else None
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """The largest epoch at or below the one asked for, and where it ended here."""

@@ -58,6 +58,7 @@ def recover(log: PartitionLog) -> Iterator[None]:
         segment.size = 0
     yield from loading.rebuild_producers(log, scanned_from)
     yield from Scan(log).run(first)
+    notes.take_begun(log)
     log.start_offset = _believable_start(log)
     log.epochs.truncate_start(log.start_offset)
     log.written_end = log.end_offset

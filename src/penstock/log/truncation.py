@@ -30,7 +30,8 @@ def undo(log: PartitionLog) -> None:
     assert active is not None
     _shrink(active, end, *log.before)
     log.end_offset = end
-    log.epochs.truncate_end(end)
+    log.epochs.undo(log.epochs_before)
+    log.epochs.truncate_start(log.start_offset)
     log.producers.undo(end)
     log.forget_marks()
     try:
@@ -68,10 +69,12 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.open()
     log.write_out()
     if offset >= log.end_offset or log.active is None:
+        log.epochs.forget_from(offset)  # else the same would be asked for again and again
         return
     if log.is_torn:
         mend(log)
     offset = _before_damage(log, max(offset, log.segments[0].base))
+    notes.forget_begun(log, offset)
     log.lowered(offset)  # first, or a crash in here would look like lost data
     swapping.take_back(log, offset)
     keep = log.segment_of(offset) + 1
@@ -122,6 +125,7 @@ def start_over(log: PartitionLog, offset: int) -> None:
     """An empty log that begins at an offset; for a follower whose leader has nothing before it."""
     log.open()
     log.write_out()
+    notes.forget_begun(log, -1)
     log.lowered(min(offset, log.start_offset))
     swapping.take_back(log, -1)
     for segment in log.segments:
@@ -131,7 +135,7 @@ def start_over(log: PartitionLog, offset: int) -> None:
     log.rolled = []
     notes.keep_damage(log, [])
     snapshotting.drop_after(log, -1)
-    log.epochs.truncate_end(0)
+    log.epochs.forget_from(0)
     log.producers = ProducerStates()
     log.start_offset = log.end_offset = log.written_end = log.synced_end = offset
     log.high_watermark = offset

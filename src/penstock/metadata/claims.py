@@ -2,9 +2,12 @@
 
 The backup says who was in sync when it was made. Since then others may have come to be, and records
 may have been committed that a replica of then has not. So nobody leads before each replica has
-said what it has. By the epochs of their last records, and then by their ends, one of them has all
-that was committed: leaders are elected from those in sync only, and each epoch has one leader. Who
-has the same last record of the same epoch has the same log.
+said what it has: the last epoch that its log knows, and its end. By these, one of them has all that
+was committed. Who knows an epoch has had all that was committed when it began, since leaders are
+elected from those in sync only; and is as its leader was, as far as it goes, since each epoch has
+one leader. So of those who know the last one, the longest has most. An epoch is known by its
+records, or by a note where it has none yet: nothing becomes committed in it before all that are in
+sync know it (see `replication.leader`).
 """
 
 from __future__ import annotations

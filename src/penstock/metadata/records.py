@@ -163,7 +163,7 @@ class DeletedRecord(Record, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True):
-    """What a replica says that it has: the epoch of its last record, and where its log ends."""
+    """What a replica says that it has: the last epoch that it knows, and where its log ends."""
 
     node_id: int
     epoch: int

@@ -24,7 +24,7 @@ def unclaimed(image: Image, node_id: int) -> list[Place]:
 
 
 def claim(image: Image, node_id: int, ends: Callable[[Topic, int], tuple[int, int]]) -> Commit[int]:
-    """A broker's own, before it registers. `ends`: the epoch of the last record, and the end.
+    """A broker's own, before it registers. `ends`: the last epoch that is known, and the end.
 
     As many as a commit takes; the answer is how many those were.
     """

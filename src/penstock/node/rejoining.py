@@ -138,7 +138,7 @@ class Rejoining:
             log.info("broker %d has said what it has of %d partitions", self._node_id, count)
 
     def _end(self, topic_id: bytes, index: int) -> tuple[int, int]:
-        """The epoch of the last record, and where the log ends."""
+        """The last epoch that the log knows, and where it ends."""
         topic = self._image.topic_by_id(topic_id)
         key = topic.name if topic else "", index
         found = self._log_dir.logs.get(key)

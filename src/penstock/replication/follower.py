@@ -114,6 +114,9 @@ class Follower:
         if answer.error_code:
             code = ErrorCode(answer.error_code)
             raise Refused(code, f"the leader does not give its records: {code.name}")
+        if answer.diverging_epoch.epoch > self.log.latest_epoch:
+            self._begin(answer.diverging_epoch)
+            return True
         if answer.diverging_epoch.epoch >= 0:
             self._cut_off(answer.diverging_epoch)
             return True
@@ -128,6 +131,13 @@ class Follower:
             return False
         assert isinstance(records, memoryview)
         return self.log.append_batches(records, now_ms) > 0
+
+    def _begin(self, leaders: EpochEndOffset) -> None:
+        """The leader's log has an epoch without a record, which begins where this log ends. It is
+        noted before the leader is asked again: only then does this replica count."""
+        if leaders.end_offset != self.log.end_offset or leaders.epoch > self.epoch:
+            raise Refused(ErrorCode.INVALID_REQUEST, "the leader tells of an epoch elsewhere")
+        self.log.begin_epoch(leaders.epoch, self.log.high_watermark)
 
     def _cut_off(self, leaders: EpochEndOffset) -> None:
         """To where the histories part. Where this log has not the epoch that the leader names, it

@@ -7,19 +7,27 @@ Nothing above the high watermark is ever shown to a consumer.
 While a change of the in-sync replicas is under way, or nobody knows what became of it, those of
 before and those that are wanted count both. With fewer than `min.insync.replicas` in sync nothing
 becomes committed: whoever falls out of sync then still has all that is (KIP-966).
+
+Where a term begins with records of earlier ones that are not known to be committed, its beginning
+is noted on disk, here and by every follower that counts, before they become committed. Else a
+replica with a record of a term in between would look as if it had more than those who have them.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 from penstock.errors import ErrorCode, Refused
+from penstock.log.leader_epochs import EpochStart
 from penstock.log.partition_log import PartitionLog
 from penstock.metadata.internal_topics import INTERNAL
 from penstock.metadata.records import PartitionRecord
 from penstock.replication.progress import Progress
 from penstock.replication.signals import Line, Reached, Signal
 from penstock.replication.writing import Writing
+
+lines = logging.getLogger(__name__)
 
 
 class Leader:
@@ -100,7 +108,17 @@ class Leader:
         self._followers = {
             broker: Progress(now_ms) for broker in record.replicas if broker != self.node_id
         }
+        self._note_beginning(record.replicas)
         return self.follow(record, now_ms)
+
+    def _note_beginning(self, replicas: Collection[int]) -> None:
+        """If the disk does not take it, the next record has to bring the epoch."""
+        if self.high_watermark >= self.epoch_start or len(replicas) == 1:
+            return
+        try:
+            self.log.begin_epoch(self.epoch, self.high_watermark)
+        except OSError as problem:
+            lines.error("%s: its term cannot be noted: %s", self.log.folder, problem)
 
     def follow(self, record: PartitionRecord, now_ms: float) -> bool:
         """The record was changed within the term. True if the high watermark moved."""
@@ -158,12 +176,19 @@ class Leader:
         least = self.own_end
         if least <= self.high_watermark or self.has_too_few_in_sync:
             return False
+        if self.high_watermark < self.epoch_start and not self._is_noted:
+            return False
         for follower in self._counted:
             least = min(least, follower.end)
         if least <= self.high_watermark:
             return False
         self.high_watermark = self.log.high_watermark = least
         return True
+
+    @property
+    def _is_noted(self) -> bool:
+        """Whether the log knows of this term, or nobody else has a log."""
+        return self.log.latest_epoch == self.epoch or len(self.replicas) == 1
 
     @property
     def has_too_few_in_sync(self) -> bool:
@@ -187,11 +212,18 @@ class Leader:
     # -- followers
 
     def fetched(
-        self, broker: int, offset: int, now_ms: float, registration: int = -1, start: int = -1
+        self,
+        broker: int,
+        offset: int,
+        now_ms: float,
+        registration: int = -1,
+        start: int = -1,
+        epoch: int | None = None,
     ) -> bool:
         """A follower asks for what comes after `offset`, so it has all from its `start` to there.
 
-        True if the high watermark moved.
+        `epoch`: the last one that its log knows; None for the last one here. True if the high
+        watermark moved.
         """
         follower = self._followers.get(broker)
         if follower is None:
@@ -200,6 +232,10 @@ class Leader:
                 f"broker {broker} has no replica of {self.topic}-{self.index}",
             )
         follower.note(offset, self.log.end_offset, now_ms, registration)
+        is_empty = start == offset
+        follower.knows_epoch = epoch is None or epoch >= self.log.epochs.latest or is_empty
+        if not follower.knows_epoch:  # by what it has, nothing more is committed
+            follower.end = min(offset, self.high_watermark)
         if start != follower.start:
             follower.start = start
             self.trimmed.fire()
@@ -224,7 +260,7 @@ class Leader:
         return frozenset(
             broker
             for broker, follower in self._followers.items()
-            if broker not in counted and follower.end >= least
+            if broker not in counted and follower.end >= least and follower.knows_epoch
         )
 
     def joining(self) -> dict[int, int]:
@@ -245,6 +281,13 @@ class Leader:
             for broker, follower in self._followers.items()
             if broker in self.in_sync and follower.is_behind(end, now_ms, lag_ms_max, lag_max)
         )
+
+    def unknown_epoch(self, epoch: int, offset: int) -> EpochStart | None:
+        """The last epoch here, if who asks has all records and cannot know of it by them."""
+        begun = self.log.empty_epoch
+        if begun is None or epoch < 0 or epoch >= begun.epoch or offset != begun.start_offset:
+            return None
+        return begun
 
     def near(self, brokers: Collection[int], offset: int) -> int:
         """One of these that is in sync and has what comes at an offset (KIP-392); -1 for none."""

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 
 class Progress:
-    __slots__ = ("_asked_ms", "_leaders_end", "caught_up_ms", "end", "registration", "start")
+    __slots__ = (
+        "_asked_ms",
+        "_leaders_end",
+        "caught_up_ms",
+        "end",
+        "knows_epoch",
+        "registration",
+        "start",
+    )
 
     def __init__(self, now_ms: float) -> None:
         self.end = -1
         """What it answers for; -1 before it has asked for anything."""
+        self.knows_epoch = False
+        """Whether it has noted the last epoch that the leader's log has."""
         self.caught_up_ms = now_ms
         """When it last had all that there was."""
         self.registration = -1

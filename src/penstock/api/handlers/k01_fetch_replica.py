@@ -28,6 +28,7 @@ from penstock.replication.leader import Leader
 from penstock.replication.replica import Replica
 from penstock.replication.signals import Source
 from penstock.wire.messages.k01_fetch import (
+    EpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -112,6 +113,10 @@ class ReplicaFetch(Fetch):
         if wanted.last_fetched_epoch >= 0 and self.diverges(leader, wanted, data):
             found.must_answer = True
             return
+        if begun := leader.unknown_epoch(wanted.last_fetched_epoch, wanted.fetch_offset):
+            data.diverging_epoch = EpochEndOffset(*begun)  # later than its own: it notes that
+            found.must_answer = True
+            return
         room, most = self.max_bytes - found.size, wanted.partition_max_bytes
         slice_ = log.read(
             wanted.fetch_offset,
@@ -134,8 +139,12 @@ class ReplicaFetch(Fetch):
             return
         self.noted.add(leader)
         registration = self.request.replica_state.replica_epoch
-        offset, start = wanted.fetch_offset, wanted.log_start_offset
-        if leader.fetched(self.replica_id, offset, self.now_ms, registration, start):
+        offset, start, epoch = (
+            wanted.fetch_offset,
+            wanted.log_start_offset,
+            wanted.last_fetched_epoch,
+        )
+        if leader.fetched(self.replica_id, offset, self.now_ms, registration, start, epoch):
             self.broker.moved(leader)
         if self.replica_id not in leader.in_sync and self.replica_id in leader.caught_up():
             self.broker.caught_up(leader)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from tests.log.making import NOW_MS, TOPIC_ID, put, settle
 
 from penstock.config import TopicConfig
-from penstock.log import layout, recovery
+from penstock.log import layout, notes, recovery
 from penstock.log.leader_epochs import EpochStart
 from penstock.log.partition_log import PartitionLog
 from penstock.metadata.records import PartitionRecord
@@ -81,6 +82,30 @@ def test_what_was_written_before_is_not_committed_before_the_term_is_on_disk(
     assert leader.high_watermark == 3
 
 
+def test_a_topic_that_is_not_synced_waits_for_the_note_too(log: PartitionLog) -> None:
+    log.config = TopicConfig(flush_on_acks_all=False)
+    leader = leading(log, 1)
+    assert not leader.advance()
+    settle(log)
+    assert leader.advance()
+
+
+def test_a_term_that_cannot_be_noted_is_brought_by_its_first_record(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    leader = leading(log, 1)
+    monkeypatch.setattr(notes, "write_begun", full)
+    settle(log)
+    assert not leader.advance()
+    assert log.latest_epoch == BEFORE
+    written(log, 1, NOW)
+    assert leader.advance()
+    assert leader.high_watermark == 4
+
+
 def test_a_sync_that_began_before_the_term_does_not_count_for_it(log: PartitionLog) -> None:
     token = log.begin_sync()
     leader = leading(log, 1)
@@ -132,6 +157,7 @@ def test_where_all_is_committed_nothing_is_noted(log: PartitionLog) -> None:
 
 def test_a_leader_that_was_killed_knows_of_its_term(disk: RealDisk, log: PartitionLog) -> None:
     leading(log)
+    settle(log)
     assert killed(disk, log).epochs.entries == [EpochStart(BEFORE, 0), EpochStart(NOW, 3)]
 
 
@@ -161,6 +187,7 @@ def test_a_log_that_was_cut_and_has_grown_differently_was_not_in_that_term(
     disk: RealDisk, log: PartitionLog
 ) -> None:
     log.begin_epoch(BETWEEN, 1)
+    settle(log)
     log.truncate_to(2)
     written(log, 1)
     assert killed(disk, log).latest_epoch == BEFORE
@@ -170,6 +197,7 @@ def test_a_term_whose_records_were_cut_off_has_begun_all_the_same(
     disk: RealDisk, log: PartitionLog
 ) -> None:
     log.begin_epoch(BETWEEN, 1)
+    settle(log)
     written(log, 2, BETWEEN)
     log.truncate_to(3)
     assert (log.end_offset, log.latest_epoch) == (3, BETWEEN)

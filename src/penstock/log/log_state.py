@@ -23,6 +23,7 @@ class LogState:
         "_on_lowered",
         "active",
         "before",
+        "begun",
         "cleaned_to",
         "config",
         "damage",
@@ -101,6 +102,8 @@ class LogState:
         self.held_snapshot: Held | None = None
         """Of many producers, for `write_held_snapshot`."""
         self.epochs = LeaderEpochs()
+        self.begun: EpochStart | None = None
+        """An epoch without a record that is yet to be noted; the next round of syncing does it."""
         self.damage: list[Damage] = []
         self.was_cut = False
         """At its recovery: a tail that looked torn is gone. It may have been whole, and damaged."""

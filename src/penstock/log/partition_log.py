@@ -158,19 +158,29 @@ class PartitionLog(LogState):
         self.end_offset = last + 1
 
     def begin_epoch(self, epoch: int, committed: int) -> None:
-        """An epoch begins at the end of the log, without a record yet: noted at once, since records
-        of before may become committed in it. Above `committed` nothing counts as synced before
-        that does, so there is something to sync afterwards."""
+        """An epoch begins at the end of the log, without a record yet. Records of before may become
+        committed in it: those above `committed` count as synced once it is noted, by the next
+        round of syncing. Thousands of logs may begin one at once."""
         if epoch <= self.latest_epoch:
             return
-        if not self.has_folder:
-            self.prepare()
         self.write_out()
-        notes.write_begun(self, EpochStart(epoch, self.end_offset))
-        self.epochs.assign(epoch, self.end_offset)
+        end = self.end_offset
+        self.begun = EpochStart(epoch, end)
+        self.epochs.assign(epoch, end)
         self.touched = True
         self.generation += 1
-        self.synced_end = min(self.synced_end, committed)
+        self.synced_end = min(self.synced_end, committed, end - 1)
+
+    def note_begun(self) -> None:
+        """With OSError it is as if the epoch had not begun: a record has to bring it."""
+        begun, self.begun = self.begun, None
+        if begun is None or begun.start_offset != self.end_offset or self.is_deleted:
+            return
+        try:
+            notes.write_begun(self, begun)
+        except OSError:
+            self.epochs.forget_from(begun.start_offset)
+            raise
 
     def mend(self) -> None:
         """Cut off what a failed write has left; Refused as long as that cannot be done."""
@@ -305,6 +315,13 @@ class PartitionLog(LogState):
     def latest_epoch(self) -> int:
         self.open()
         return self.epochs.latest
+
+    @property
+    def safe_end(self) -> int:
+        """Up to where it is as safe as the topic wants it: synced, or in the page cache."""
+        if self.config.flush_on_acks_all or self.begun is not None:
+            return self.synced_end
+        return self.end_offset
 
     @property
     def empty_epoch(self) -> EpochStart | None:

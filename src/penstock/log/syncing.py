@@ -5,6 +5,7 @@ Only the caller awaits anything: between `begin` and `end` the log goes on growi
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.log import layout, reading
@@ -25,6 +26,8 @@ class SyncToken(NamedTuple):
 
 def begin(log: PartitionLog) -> SyncToken:
     log.write_out()
+    with suppress(OSError):  # then the epoch has not begun
+        log.note_begun()
     files = log.unsynced_files
     for segment in log.rolled:
         files += [segment.file, *segment.unsynced_indexes]

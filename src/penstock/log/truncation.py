@@ -69,12 +69,13 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.open()
     log.write_out()
     if offset >= log.end_offset or log.active is None:
-        log.epochs.forget_from(offset)  # else the same would be asked for again and again
+        _forget_epochs(log, offset)  # else the same would be asked for again and again
         return
     if log.is_torn:
         mend(log)
     offset = _before_damage(log, max(offset, log.segments[0].base))
     notes.forget_begun(log, offset)
+    log.begun = None
     log.lowered(offset)  # first, or a crash in here would look like lost data
     swapping.take_back(log, offset)
     keep = log.segment_of(offset) + 1
@@ -92,6 +93,12 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     log.note_folder(log.folder)
     _ends_at(log, exhaust(active.next_offset()) if active.size else active.base)
     notes.keep_damage(log, [each for each in log.damage if each.first_offset < log.end_offset])
+
+
+def _forget_epochs(log: PartitionLog, offset: int) -> None:
+    log.epochs.forget_from(offset)
+    if log.begun is not None and log.begun.start_offset >= offset:
+        log.begun = None
 
 
 def _before_damage(log: PartitionLog, offset: int) -> int:
@@ -126,6 +133,7 @@ def start_over(log: PartitionLog, offset: int) -> None:
     log.open()
     log.write_out()
     notes.forget_begun(log, -1)
+    log.begun = None
     log.lowered(min(offset, log.start_offset))
     swapping.take_back(log, -1)
     for segment in log.segments:

@@ -66,8 +66,7 @@ class Follower:
     @property
     def own_end(self) -> int:
         """What this broker's disk answers for, and so what the leader is told."""
-        log = self.log
-        return log.synced_end if log.config.flush_on_acks_all else log.end_offset
+        return self.log.safe_end
 
     @property
     def is_settled(self) -> bool:

@@ -15,7 +15,6 @@ replica with a record of a term in between would look as if it had more than tho
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 
 from penstock.errors import ErrorCode, Refused
@@ -26,8 +25,6 @@ from penstock.metadata.records import PartitionRecord
 from penstock.replication.progress import Progress
 from penstock.replication.signals import Line, Reached, Signal
 from penstock.replication.writing import Writing
-
-lines = logging.getLogger(__name__)
 
 
 class Leader:
@@ -112,13 +109,8 @@ class Leader:
         return self.follow(record, now_ms)
 
     def _note_beginning(self, replicas: Collection[int]) -> None:
-        """If the disk does not take it, the next record has to bring the epoch."""
-        if self.high_watermark >= self.epoch_start or len(replicas) == 1:
-            return
-        try:
+        if self.high_watermark < self.epoch_start and len(replicas) > 1:
             self.log.begin_epoch(self.epoch, self.high_watermark)
-        except OSError as problem:
-            lines.error("%s: its term cannot be noted: %s", self.log.folder, problem)
 
     def follow(self, record: PartitionRecord, now_ms: float) -> bool:
         """The record was changed within the term. True if the high watermark moved."""
@@ -168,8 +160,7 @@ class Leader:
     @property
     def own_end(self) -> int:
         """What this broker's disk answers for."""
-        log = self.log
-        return log.synced_end if log.config.flush_on_acks_all else log.end_offset
+        return self.log.safe_end
 
     def advance(self) -> bool:
         """Move the high watermark to where the replicas are; True if it moved."""

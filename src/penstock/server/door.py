@@ -114,8 +114,9 @@ class Door:
                 failure = error
                 continue
             replica.grown.fire()
-            config = replica.log.config
-            if config.flush_on_acks_all or replica.log.has_enough_to_flush or replica.log.rolled:
+            partition, config = replica.log, replica.log.config
+            is_due = partition.has_enough_to_flush or partition.rolled or partition.begun
+            if config.flush_on_acks_all or is_due:
                 self._syncer.want(replica)
             if not config.flush_on_acks_all and replica.advance():
                 moved.append(replica)

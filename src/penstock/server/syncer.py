@@ -7,6 +7,7 @@ import errno
 import logging
 from collections.abc import Callable, Sequence
 
+from penstock.log.partition_log import PartitionLog
 from penstock.log.syncing import SyncToken
 from penstock.replication.replica import Replica
 from penstock.server.announcing import announce
@@ -17,6 +18,8 @@ log = logging.getLogger(__name__)
 RETRY_MS = 100
 AT_ONCE = 250
 """Logs, between two pauses: a millisecond or two. A round may be of ten thousand."""
+NOTES_AT_ONCE = 20
+"""Small files, between two pauses: a few milliseconds."""
 
 
 class Syncer:
@@ -61,6 +64,7 @@ class Syncer:
             raise
 
     async def _round(self, leaders: list[Replica]) -> None:
+        await self._note_begun([leader.log for leader in leaders if leader.log.begun])
         tokens: list[tuple[Replica, SyncToken]] = []
         for number, leader in enumerate(leaders, 1):
             if leader.over is None:
@@ -81,6 +85,16 @@ class Syncer:
             self._wanted[leader] = None  # the log was cut meanwhile: the token does not count
         if leader.advance():
             announce(leader)
+
+    async def _note_begun(self, logs: Sequence[PartitionLog]) -> None:
+        """Epochs that began without a record. After a failover there may be thousands."""
+        for number, each in enumerate(logs, 1):
+            try:
+                each.note_begun()
+            except OSError as problem:
+                log.error("%s: its epoch cannot be noted: %s", each.folder, problem)
+            if number % NOTES_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def _sync(self, files: Sequence[File], folders: Sequence[str]) -> None:
         """Without a descriptor left nothing was tried, and so nothing has failed yet."""

@@ -15,6 +15,7 @@ from penstock.metadata.records import PartitionRecord, encode, partition_key
 from penstock.metadata.store import Entry, Event
 from penstock.replication.leader import Leader
 from penstock.wire.messages.k01_fetch import (
+    EpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -41,8 +42,10 @@ class Copying:
             self.lead(index, (NODE_ID, FOLLOWER))
         self.id = self.epoch = 0
 
-    def lead(self, index: int, replicas: tuple[int, ...]) -> None:
-        record = PartitionRecord(replicas=replicas, leader=NODE_ID, isr=replicas)
+    def lead(self, index: int, replicas: tuple[int, ...], epoch: int = 0) -> None:
+        record = PartitionRecord(
+            replicas=replicas, leader=NODE_ID, isr=replicas, leader_epoch=epoch
+        )
         key, image = partition_key(self.topic_id, index), self.desk.image
         revision = image.revision + 1
         image.apply([Event(key, Entry(key, encode(record), revision), revision)], revision)
@@ -148,6 +151,19 @@ def test_what_is_not_known_to_be_committed_does_not_rest(copying: Copying) -> No
     assert copying.ask({}) == {1}
     copying.ask({})
     assert copying.looked_at() == []
+
+
+def test_a_term_without_a_record_is_told_at_once_to_who_has_what_was_written_before(
+    copying: Copying,
+) -> None:
+    copying.append(1)
+    copying.lead(1, (NODE_ID, FOLLOWER), epoch=1)
+    assert copying.leader(1) in copying.desk.broker.take_dirty(), "it is to be noted here too"
+    answer = copying.asked({1: 1}, wait_ms=WAIT_MS)
+    assert isinstance(answer, FetchResponse)
+    ((part,),) = (topic.partitions for topic in answer.responses)
+    assert part.diverging_epoch == EpochEndOffset(1, 1)
+    assert copying.leader(1).high_watermark == 0
 
 
 def test_growth_wakes_a_fetch_that_waits(copying: Copying) -> None:

@@ -247,10 +247,9 @@ class Broker:
 
     def _lead_on(self, leader: Leader, record: PartitionRecord) -> bool:
         is_same_term = leader.epoch == record.leader_epoch
-        if is_same_term:
-            return leader.follow(record, self.monotonic_ms())
-        has_moved = leader.begin_term(record, self.monotonic_ms())
-        if leader.log.synced_end < leader.log.end_offset:  # the term's beginning was noted
+        go_on = leader.follow if is_same_term else leader.begin_term
+        has_moved = go_on(record, self.monotonic_ms())
+        if leader.log.begun is not None:
             self.appended(leader)
         return has_moved
 

@@ -15,6 +15,7 @@ from penstock.metadata.records import PartitionRecord, encode, partition_key
 from penstock.metadata.store import Entry, Event
 from penstock.replication.leader import Leader
 from penstock.wire.messages.k01_fetch import (
+    EpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -121,7 +122,7 @@ def test_a_follower_gets_what_is_not_committed_yet(leading: Leading) -> None:
 
 def test_a_record_is_committed_once_the_follower_asks_for_the_next(leading: Leading) -> None:
     for offset in (1, 2, 3):
-        leading.part(offset)
+        leading.part(offset, last_epoch=EPOCH)
         assert leading.leader.high_watermark == offset
 
 
@@ -202,9 +203,12 @@ def test_an_offset_beyond_the_log_is_out_of_range_and_counts_for_nothing(leading
 
 def test_a_follower_that_has_caught_up_is_to_be_in_sync(leading: Leading) -> None:
     leading.lead((NODE_ID,), EPOCH + 1)
-    leading.part(2, leader_epoch=EPOCH + 1)
+    leading.part(2, leader_epoch=EPOCH + 1, last_epoch=EPOCH)
     assert leading.leader not in leading.desk.broker.changing, "the term began at 3"
-    leading.part(3, leader_epoch=EPOCH + 1)
+    part = leading.part(3, leader_epoch=EPOCH + 1, last_epoch=EPOCH)
+    assert part.diverging_epoch == EpochEndOffset(EPOCH + 1, 3), "it has to note the term"
+    assert leading.leader not in leading.desk.broker.changing
+    leading.part(3, leader_epoch=EPOCH + 1, last_epoch=EPOCH + 1)
     assert leading.leader in leading.desk.broker.changing
 
 

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.log.making import EVERYTHING, NOW_MS, TOPIC_ID, all_values, put, settle
+from tests.log.making import (
+    EVERYTHING,
+    NOW_MS,
+    TOPIC_ID,
+    FullDisk,
+    a_folder,
+    all_values,
+    copied,
+    put,
+    settle,
+)
+from tests.log.making import opened as recovered
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
@@ -159,6 +170,79 @@ def test_a_follower_that_the_leader_has_left_behind_starts_over(
     assert all_values(log) == all_values(leader)[: len(all_values(log))]
     assert log.start_offset == 8
     assert log.end_offset == 11
+
+
+def with_a_start_inside_a_batch(leader: PartitionLog) -> None:
+    """Batches of three, and a start at the last record of the second."""
+    for number in range(4):
+        put(leader, *(b"%d" % (3 * number + each) for each in range(3)), epoch=number // 2)
+    settle(leader)
+    leader.advance_start(5)
+
+
+@pytest.mark.parametrize("already", [0, 1])
+def test_a_log_that_starts_inside_a_batch_is_copied_with_all_of_that_batch(
+    leader: PartitionLog, log: PartitionLog, already: int
+) -> None:
+    """DeleteRecords makes such logs. One follower is new, the other was away meanwhile."""
+    for number in range(already):
+        put(leader, b"before", epoch=number)
+        copy(leader, log, high_watermark=1)
+    with_a_start_inside_a_batch(leader)
+    follower = copy(leader, log, high_watermark=leader.end_offset)
+    assert same(leader, log)
+    assert (log.start_offset, log.end_offset) == (5, leader.end_offset)
+    assert follower.high_watermark == leader.end_offset
+    assert log.epoch_end_offset(0) == leader.epoch_end_offset(0)
+    put(leader, b"later", epoch=1)
+    copy(leader, log)
+    assert same(leader, log)
+
+
+def test_a_log_that_starts_inside_a_batch_is_the_same_after_a_stop_and_after_a_crash(
+    leader: PartitionLog, disk: RealDisk, tmp_path: Path
+) -> None:
+    with_a_start_inside_a_batch(leader)
+    folder = a_folder(disk, tmp_path / "data")
+    log = folder.log_for("orders", 0, TOPIC_ID, TopicConfig(segment_bytes=400))
+    copy(leader, log, high_watermark=12)
+    settle(log)
+    crashed = recovered(disk, str(copied(Path(log.folder), tmp_path / "crashed")))
+    copy(leader, crashed)
+    assert all_values(crashed, 5) == all_values(leader)
+    folder.close()
+    again = a_folder(disk, tmp_path / "data").log_for("orders", 0, TOPIC_ID, log.config)
+    assert same(leader, again)
+    assert again.start_offset == 5
+
+
+def test_where_a_first_batch_around_the_start_cannot_be_written_it_is_copied_later(
+    tmp_path: Path,
+) -> None:
+    disk = FullDisk()
+    leader, log = opened(disk, tmp_path / "leader"), opened(disk, tmp_path / "follower")
+    with_a_start_inside_a_batch(leader)
+    disk.is_full = True
+    with pytest.raises(OSError, match="no space"):
+        copy(leader, log)
+    assert log.start_offset == log.end_offset
+    disk.is_full = False
+    copy(leader, log)
+    assert same(leader, log)
+    disk.close()
+
+
+def test_a_batch_from_before_its_end_is_refused_by_a_log_that_has_records(
+    leader: PartitionLog, log: PartitionLog
+) -> None:
+    with_a_start_inside_a_batch(leader)
+    copy(leader, log)
+    found = leader.read(5, EVERYTHING, leader.end_offset, cold_ok=True)
+    assert found is not None
+    data = found.range.file.read(found.range.position, found.range.length)
+    with pytest.raises(Refused, match="in a log that ends at 12"):
+        log.append_batches(memoryview(bytearray(data)), NOW_MS)
+    assert same(leader, log)
 
 
 def test_an_answer_that_says_no_changes_nothing(leader: PartitionLog, log: PartitionLog) -> None:

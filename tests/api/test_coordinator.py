@@ -128,8 +128,7 @@ def test_who_waits_is_told_when_another_broker_takes_over(room: Room) -> None:
 
 
 def cut_off(room: Room) -> None:
-    """The groups have a replica elsewhere, and the store has not confirmed the lease in time."""
-    room.leader().replicas = (1, 2)
+    """The store has not confirmed the lease in time."""
     room.desk.broker.has_lease = lambda: False
 
 
@@ -153,13 +152,6 @@ def test_what_waits_to_be_committed_is_not_answered_without_the_lease(room: Room
     room.sync()
     room.groups.load_again(room.groups.shards[room.leader().index])
     assert code_of(committing) == joining.code == ErrorCode.NOT_COORDINATOR
-
-
-def test_a_group_that_has_a_single_replica_needs_no_lease(room: Room) -> None:
-    room.desk.broker.has_lease = lambda: False
-    committing = room.ask(commit())
-    room.sync()
-    assert code_of(committing) == ErrorCode.NONE
 
 
 def test_members_get_time_again_when_the_lease_is_back(room: Room) -> None:

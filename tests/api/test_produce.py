@@ -138,6 +138,32 @@ def test_a_wrong_batch_is_refused_in_every_version(news: Desk, version: int) -> 
     assert bool(part.error_message) == (version >= 8)
 
 
+@pytest.mark.parametrize("acks", [1, -1])
+def test_without_its_lease_a_leader_takes_nothing_that_it_alone_would_answer_for(
+    news: Desk, acks: int
+) -> None:
+    """With one replica too: the broker may have been given up, and another may lead by now."""
+    leader = news.broker.leader("news", 0)
+    news.broker.has_lease = lambda: False
+    assert short_way(news, BATCH, acks=acks) is None
+    answer = news.ask(produce_of("news", BATCH, acks=acks), 9)
+    (part,) = answer.responses[0].partition_responses
+    assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert leader.log.end_offset == 0
+    news.broker.has_lease = lambda: True
+    assert short_way(news, BATCH, acks=acks) is not None
+
+
+def test_without_its_lease_a_leader_takes_what_others_in_sync_have_to_confirm(desk: Desk) -> None:
+    desk.register(2)
+    desk.create("shared", replication=2)
+    leader = desk.broker.leader("shared", 0)
+    desk.broker.has_lease = lambda: False
+    assert short_way(desk, BATCH, "shared", acks=1) is None
+    assert isinstance(short_way(desk, BATCH, "shared", acks=-1), Pledge)
+    assert leader.log.end_offset == 2
+
+
 def test_a_batch_larger_than_the_topic_takes(desk: Desk) -> None:
     desk.create("small", max_message_bytes="1000")
     fits, too_large = a_batch(b"v" * 900), a_batch(b"v" * 1000)

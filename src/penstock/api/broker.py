@@ -382,16 +382,14 @@ class Broker:
     def add_producer_ids(self, first: int, count: int) -> None:
         self._producer_ids.extend(range(first, first + count))
 
-    def answers_for(self, leader: Leader) -> bool:
-        """Whether nobody else can lead the partition by now, as far as leases tell."""
-        return len(leader.replicas) <= 1 or self.has_lease()
-
-    def check_lease(self, leader: Leader) -> None:
+    def check_lease(self, leader: Leader, *, by_all: bool) -> None:
         """Refuse what this broker alone would answer for, when it may be the leader no more.
 
-        acks=all needs no such check: in-sync replicas that know another leader confirm nothing.
+        With acks=all that is so where nobody else is in sync. In-sync replicas that know another
+        leader confirm nothing, and so need no such check. With one replica, too, another broker may
+        lead by now: somebody may have given this one up.
         """
-        if not self.answers_for(leader):
+        if not (self.has_lease() or (by_all and leader.has_others_in_sync)):
             raise Refused(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 "the metadata store has not confirmed this broker's lease in time",

@@ -96,7 +96,7 @@ class Shard:
 
     def is_cut_off(self) -> bool:
         """Whether the lease is lost: another broker may look after these groups by now."""
-        if self._coordinator.broker.answers_for(self.leader):
+        if self._coordinator.broker.has_lease():
             return False
         self._was_cut_off = True
         return True

@@ -158,6 +158,11 @@ class Leader:
     # -- what is committed
 
     @property
+    def has_others_in_sync(self) -> bool:
+        """Whether somebody else must confirm what is to be committed."""
+        return bool(self._counted)
+
+    @property
     def own_end(self) -> int:
         """What this broker's disk answers for."""
         return self.log.safe_end

@@ -176,10 +176,10 @@ class Produce:
             refuse_internal(leader.topic)
         if not leader.writing.is_usual:
             leader.writing.check(_name(leader), self.call.client_id or "", self.call.now_ms)
-        if self.request.acks == ALL:
+        by_all = self.request.acks == ALL
+        if by_all:
             leader.check_enough_in_sync()
-        else:
-            self.broker.check_lease(leader)
+        self.broker.check_lease(leader, by_all=by_all)
         batch = part.records
         if not isinstance(batch, memoryview):
             raise Refused(ErrorCode.INVALID_RECORD, "there is no batch for this partition")

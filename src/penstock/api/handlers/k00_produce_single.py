@@ -57,10 +57,10 @@ def produce_single(broker: Broker, frame: memoryview, now_ms: int) -> bytes | Pl
         return None
     log, batch = leader.log, asked.batch
     try:
-        if asked.acks == ACKS_ALL:
+        by_all = asked.acks == ACKS_ALL
+        if by_all:
             leader.check_enough_in_sync()
-        else:
-            broker.check_lease(leader)
+        broker.check_lease(leader, by_all=by_all)
         header = check_batch(batch, log.config, now_ms)
         if header.is_transactional or lacks_time(header, log.config):
             return None

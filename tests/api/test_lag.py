@@ -92,6 +92,14 @@ def test_what_retention_has_removed_does_not_count(orders: Desk) -> None:
     assert lag(orders, 3) == Lag(3, 59_000)
 
 
+def test_behind_a_leader_that_does_not_know_its_end_yet_no_lag_is_known(orders: Desk) -> None:
+    leader = orders.broker.leader("orders", 0)
+    leader.high_watermark, leader.epoch_start = 10, 15
+    assert lag(orders, 3) == lag(orders, 12) == UNKNOWN
+    leader.high_watermark = 15
+    assert lag(orders, 3).messages == 12
+
+
 def test_what_is_not_committed_does_not_count(orders: Desk) -> None:
     leader = orders.broker.leader("orders", 0)
     built = build_batch([Record(0, NOW_MS, None, b"")])

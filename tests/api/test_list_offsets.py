@@ -71,6 +71,63 @@ def test_of_a_partition_that_is_not_led_here_no_lag_is_known(orders: Desk) -> No
     )
 
 
+@pytest.fixture
+def led_anew(desk: Desk) -> Desk:
+    """A leader in a new term, with 15 records, of which it knows that 10 are committed."""
+    desk.register(2)
+    desk.create("orders", replication=2)
+    desk.append("orders", count=10)
+    leader = desk.broker.leader("orders", 0)
+    leader.fetched(2, 10, 0)
+    desk.append("orders", count=5, first_ms=NOW_MS + 1000)
+    desk.new_term("orders")
+    desk.broker.follow_partition(leader.topic_id, 0)
+    assert (leader.high_watermark, leader.epoch_start) == (10, 15)
+    return desk
+
+
+@pytest.mark.parametrize("question", [LATEST, MAX_TIMESTAMP, NOW_MS + 11])
+def test_a_new_leader_tells_no_end_below_what_was_told_before(
+    led_anew: Desk, question: int
+) -> None:
+    """KIP-207. The leader before may have told of all 15, and consumers may have read them."""
+    assert ask(led_anew, question).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+    led_anew.broker.leader("orders", 0).fetched(2, 15, 0)
+    found = ask(led_anew, question)
+    assert (found.error_code, found.offset >= 10) == (ErrorCode.NONE, True)
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_what_is_below_a_new_leaders_high_watermark_is_told(led_anew: Desk, version: int) -> None:
+    assert ask(led_anew, EARLIEST, version).offset == 0
+    assert ask(led_anew, NOW_MS + 5, version).offset == 5
+    known = ErrorCode.OFFSET_NOT_AVAILABLE if version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
+    assert ask(led_anew, LATEST, version).error_code == known
+
+
+def test_who_debugs_a_new_leader_is_told_the_end_of_its_log(led_anew: Desk) -> None:
+    wanted = ListOffsetsPartition(0, -1, LATEST)
+    request = ListOffsetsRequest(-2, 0, [ListOffsetsTopic("orders", [wanted])])
+    (told,) = led_anew.ask(request, 9).topics[0].partitions
+    assert (told.error_code, told.offset) == (ErrorCode.NONE, 15)
+
+
+def test_who_has_nothing_above_its_high_watermark_tells_its_end_though_too_few_are_in_sync(
+    desk: Desk,
+) -> None:
+    desk.register(2)
+    desk.create("orders", replication=2, min_insync_replicas="2")
+    desk.append("orders", count=10)
+    leader = desk.broker.leader("orders", 0)
+    leader.fetched(2, 10, 0)
+    desk.new_term("orders")
+    desk.broker.follow_partition(leader.topic_id, 0)
+    leader.in_sync = frozenset({1})
+    desk.append("orders", count=5)
+    assert leader.has_too_few_in_sync
+    assert ask(desk, LATEST).offset == 10
+
+
 @pytest.mark.parametrize("version", range(1, 10))
 def test_the_start_and_the_end_are_told(orders: Desk, version: int) -> None:
     assert ask(orders, EARLIEST, version).offset == 0

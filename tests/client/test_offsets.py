@@ -60,6 +60,17 @@ def test_what_may_pass_is_asked_again() -> None:
     assert (known.offsets, known.failures) == ({0: 7, 1: 7}, {})
 
 
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_a_new_leaders_end_is_waited_for_by_who_wants_to(is_patient: bool) -> None:
+    unsure, known = told({0: ErrorCode.OFFSET_NOT_AVAILABLE}), told({})
+    client = client_told(ScriptedBroker(), unsure, known)
+    found = survey(client, "t", BOTH, is_patient=is_patient)
+    assert found.offsets == ({0: 7, 1: 7} if is_patient else {1: 7})
+    assert [error.code for error in found.failures.values()] == (
+        [] if is_patient else [ErrorCode.OFFSET_NOT_AVAILABLE]
+    )
+
+
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that goes on by a minute with every look: no try is followed by another."""

@@ -42,7 +42,8 @@ class Place(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """None is what is not known here: another broker leads the partition, or it is not there."""
+    """None is what is not known here: another broker leads the partition, or it is not there, or
+    this one is new as its leader, and does not know yet where it ends."""
 
     messages: int | None
     """Offsets up to the high watermark. What retention has removed is not waited for."""
@@ -70,6 +71,8 @@ def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
     try:
         leader = broker.leader(place.topic, place.partition)
     except Refused:
+        return UNKNOWN
+    if not leader.knows_end:
         return UNKNOWN
     first, end = max(place.offset, leader.log.start_offset), leader.high_watermark
     if first >= end:

@@ -11,6 +11,7 @@ from penstock.cli.offline_partitions import advice, by_advice, held
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted, emit_json, emit_table, size_text
 from penstock.cli.topic_closing import closing_document, closing_lines
+from penstock.errors import ErrorCode
 
 if TYPE_CHECKING:
     from penstock.client.admin import ConfigValue
@@ -123,7 +124,10 @@ def partition_rows(
 
 
 def _surveys(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:
-    """Starts, high watermarks and ends; who fails with one of them is not asked for the next."""
+    """Starts, high watermarks and ends; who fails with one of them is not asked for the next.
+
+    That a new leader has no high watermark yet is no failure: who asks may want to know why.
+    """
     from penstock.client.offsets import (  # noqa: PLC0415
         EARLIEST,
         LATEST,
@@ -133,8 +137,13 @@ def _surveys(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:
 
     led = [index for index, each in topic.partitions.items() if each.leader >= 0]
     starts = survey(client, topic.name, dict.fromkeys(led, EARLIEST))
-    marks = survey(client, topic.name, dict.fromkeys(starts.found, LATEST))
-    return starts, marks, survey_log_ends(client, topic.name, marks.found)
+    latest = dict.fromkeys(starts.found, LATEST)
+    marks = survey(client, topic.name, latest, is_patient=False)
+    for index, error in list(marks.failures.items()):
+        if error.code is ErrorCode.OFFSET_NOT_AVAILABLE:
+            del marks.failures[index]
+    whole = [index for index in starts.found if index not in marks.failures]
+    return starts, marks, survey_log_ends(client, topic.name, whole)
 
 
 def _cells(row: dict[str, Any], columns: Sequence[str]) -> list[object]:

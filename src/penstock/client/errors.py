@@ -47,6 +47,9 @@ ADVICE = {
     ErrorCode.INVALID_RECORD: "a compacted topic needs a key on every record",
     ErrorCode.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true on the brokers",
     ErrorCode.LEADER_NOT_AVAILABLE: "`penstock topic describe` shows which broker is missing",
+    ErrorCode.OFFSET_NOT_AVAILABLE: (
+        "its leader is new, and waits for replicas in sync; `penstock topic describe` shows them"
+    ),
     ErrorCode.REQUEST_TIMED_OUT: "try again, or allow more time with --timeout",
     ErrorCode.KAFKA_STORAGE_ERROR: (
         "look at the broker's log: its disk is full or broken, or files are damaged"

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError, Lost, Unreachable, may_pass, refused
+from penstock.errors import ErrorCode
 from penstock.wire.codec import Message
 from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -86,9 +87,17 @@ def offsets_at(
 
 
 def survey(
-    client: WireClient, topic: str, timestamps: Mapping[int, int], *, replica_id: int = _CONSUMER
+    client: WireClient,
+    topic: str,
+    timestamps: Mapping[int, int],
+    *,
+    replica_id: int = _CONSUMER,
+    is_patient: bool = True,
 ) -> Survey:
-    """The same of partitions of which some may not be readable; it fails only if nobody answers."""
+    """The same of partitions of which some may not be readable; it fails only if nobody answers.
+
+    Who is not patient does not wait for new leaders to learn where their partitions end.
+    """
     question = _places(client, topic, timestamps, replica_id)
     last = Survey({}, {})
 
@@ -97,7 +106,8 @@ def survey(
         last = Survey({}, {})
         last = Survey(*_ask_once(client, question, deadline))
         for error in filter(may_pass, last.failures.values()):
-            raise error
+            if is_patient or error.code is not ErrorCode.OFFSET_NOT_AVAILABLE:
+                raise error
         return last
 
     try:

@@ -192,6 +192,12 @@ class Leader:
         count = len(self.in_sync)
         return count < self.min_isr and count < len(self.replicas)
 
+    @property
+    def knows_end(self) -> bool:
+        """Whether all that leaders before may have told consumers of is committed here, too. Until
+        then the high watermark is no end to tell of: it would have gone back (KIP-207)."""
+        return self.high_watermark >= min(self.epoch_start, self.log.end_offset)
+
     def announce(self) -> bool:
         """Wake those who waited for the high watermark. There may be thousands: True if
         `announce_more` is to be called from now on until it says that there are no more."""

@@ -6,6 +6,9 @@ storage (versions 8 and 9; all of ours is local). Any other, or one that is newe
 version, is UNSUPPORTED_VERSION for its partition. Version 4 brought leader epochs. Replica id -2 is
 a debugging client, which is told the end of the log even above the high watermark.
 
+A new leader does not know at once how far its predecessors had committed. What lies at or past its
+high watermark is OFFSET_NOT_AVAILABLE until it does (version 5; LEADER_NOT_AVAILABLE before).
+
 From version 6 on there are tagged fields of our own: who gives an offset as `lag_of` is told how
 far a reader there is behind, in messages and in time. Only the leader of a partition knows that.
 """
@@ -42,6 +45,7 @@ ASKED_SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATE
 """The version from which on a question may be asked."""
 READ_COMMITTED = 1
 NOTHING = -1
+NOT_AVAILABLE_SINCE = 5
 DEBUGGING = -2
 """The replica id of a client that wants to see the log as it is, not as it is committed."""
 
@@ -106,7 +110,7 @@ class Asking:
                 if record is not None:
                     answer.timestamp, answer.offset = record.timestamp, record.offset
             else:
-                answer.offset = _boundary(leader, wanted.timestamp, self.request)
+                answer.offset = self.boundary(leader, wanted.timestamp)
             if answer.offset >= 0:
                 answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
             if wanted.lag_of >= 0:
@@ -122,13 +126,49 @@ class Asking:
         key = leader, timestamp
         if key not in self.found:
             yield None  # what this pass has appended is not written out yet
-            self.found[key] = yield from _safely(leader, timestamp, self.request)
+            self.found[key] = yield from _safely(leader, self.find(leader, timestamp))
         found = self.found[key]
         if leader.over is not None:
             raise Refused(leader.over, "this broker does not lead the partition any more")
         if isinstance(found, Refused):
             raise found
         return found
+
+    def find(self, leader: Leader, timestamp: int) -> Steps[TimedOffset | None]:
+        end, refusal = self.end(leader), self.refusal(leader)
+        if timestamp == MAX_TIMESTAMP:
+            if refusal:
+                raise refusal
+            return (yield from leader.log.max_timestamp(end))
+        found = yield from leader.log.offset_for_timestamp(timestamp, end)
+        if found is None and refusal:
+            raise refusal
+        return found
+
+    def boundary(self, leader: Leader, question: int) -> int:
+        if question == LATEST:
+            if refusal := self.refusal(leader):
+                raise refusal
+            return self.end(leader)
+        if question in (EARLIEST, EARLIEST_LOCAL):
+            return leader.log.start_offset
+        return NOTHING  # LATEST_TIERED
+
+    def end(self, leader: Leader) -> int:
+        """Where the log ends for this reader."""
+        if self.request.replica_id == DEBUGGING:
+            return leader.log.end_offset
+        if self.request.isolation_level == READ_COMMITTED:
+            return leader.last_stable_offset
+        return leader.high_watermark
+
+    def refusal(self, leader: Leader) -> Refused | None:
+        """Why that end is not to be told, where it is not (KIP-207)."""
+        if leader.knows_end or self.request.replica_id == DEBUGGING:
+            return None
+        is_known = self.version >= NOT_AVAILABLE_SINCE
+        code = ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
+        return Refused(code, "the leader is new, and waits for the replicas that are in sync")
 
     def lag(self, place: Place) -> Steps[Lag]:
         """Each once, as above."""
@@ -139,25 +179,16 @@ class Asking:
 
 
 def _safely(
-    leader: Leader, timestamp: int, request: ListOffsetsRequest
+    leader: Leader, search: Steps[TimedOffset | None]
 ) -> Steps[TimedOffset | Refused | None]:
     """A partition whose files cannot be read must not keep the others from being searched."""
     try:
-        return (yield from _steps(leader, timestamp, request))
+        return (yield from search)
     except Refused as refused:
         return refused
     except (OSError, Amiss) as problem:
         log.error("%s-%d cannot be searched: %s", leader.topic, leader.index, problem)
         return Refused(ErrorCode.KAFKA_STORAGE_ERROR)
-
-
-def _steps(
-    leader: Leader, timestamp: int, request: ListOffsetsRequest
-) -> Steps[TimedOffset | None]:
-    end = _end(leader, request)
-    if timestamp == MAX_TIMESTAMP:
-        return leader.log.max_timestamp(end)
-    return leader.log.offset_for_timestamp(timestamp, end)
 
 
 def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition, version: int) -> Leader:
@@ -170,20 +201,3 @@ def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition, version: i
     leader = broker.leader(topic, wanted.partition_index)
     leader.check_epoch(wanted.current_leader_epoch)
     return leader
-
-
-def _end(leader: Leader, request: ListOffsetsRequest) -> int:
-    """Where the log ends for this reader."""
-    if request.replica_id == DEBUGGING:
-        return leader.log.end_offset
-    if request.isolation_level == READ_COMMITTED:
-        return leader.last_stable_offset
-    return leader.high_watermark
-
-
-def _boundary(leader: Leader, question: int, request: ListOffsetsRequest) -> int:
-    if question == LATEST:
-        return _end(leader, request)
-    if question in (EARLIEST, EARLIEST_LOCAL):
-        return leader.log.start_offset
-    return NOTHING  # LATEST_TIERED

@@ -202,7 +202,7 @@ def test_what_is_damaged_while_its_leader_runs_is_read_from_another_and_copied_a
 ) -> None:
     cluster = own_cluster().start(3)
     cluster.create(topic, segment_bytes="4096")
-    sending = traffic(cluster, topic)
+    sending = traffic(cluster, topic, batch_num_messages=20)  # more may exceed a segment
     leader = cluster.leader(topic)
     folder = leader.data_dir / f"{topic}-0"
     while len([*folder.glob("*.log")]) < 3:

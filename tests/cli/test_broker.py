@@ -51,6 +51,9 @@ class Cluster:
         described = json.loads(self.lines("topic", "describe", topic, "--json")[0])
         return [each["replicas"] for each in described["partitions"]]
 
+    def folders(self, node_id: int, pattern: str) -> list[Path]:
+        return [*(self._folder / f"broker-{node_id}").glob(pattern)]
+
     def until_state(self, node_id: int, state: str) -> None:
         until(lambda: self.listed().get(node_id, {}).get("state") == state)
 
@@ -79,6 +82,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_a_broker_is_added_gets_its_share_and_is_drained_and_removed(cluster: Cluster) -> None:
     cluster.lines("topic", "create", "orders", "--partitions", "6", "--replication-factor", "2")
     cluster.lines("topic", "create", "bills", "--partitions", "3")
+    for number in range(6):
+        cluster.lines("produce", "orders", "value", "--partition", str(number))
     cluster.start(3)
     assert cluster.listed()[3]["replicas"] == 0
 
@@ -90,6 +95,7 @@ def test_a_broker_is_added_gets_its_share_and_is_drained_and_removed(cluster: Cl
     assert cluster.lines("broker", "rebalance", "--dry-run") == ["all brokers hold as many already"]
 
     assert cluster.lines("broker", "drain", "3")[-1].startswith("broker 3 holds nothing any more")
+    until(lambda: not cluster.folders(3, "orders-*") + cluster.folders(3, "bills-*"))
     assert cluster.listed()[3]["state"] == "alive draining"
     cluster.lines("topic", "create", "new", "--partitions", "4")
     assert 3 not in [broker for each in cluster.replicas("new") for broker in each]
@@ -135,7 +141,11 @@ def test_draining_can_be_cancelled(cluster: Cluster) -> None:
 
 def test_what_a_lost_broker_alone_had_is_given_up_only_when_told_so(cluster: Cluster) -> None:
     cluster.lines("topic", "create", "orders", "--partitions", "2")
-    cluster.brokers.pop(2).kill()
+    for number in ("0", "1"):
+        cluster.lines("produce", "orders", "value", "--partition", number)
+    (held,) = cluster.folders(2, "orders-*")
+    away = cluster.brokers.pop(2)
+    away.kill()
     cluster.until_state(2, "down")
     kept = cluster.call("broker", "drain", "2")
     assert kept.exit_code == 1
@@ -144,6 +154,13 @@ def test_what_a_lost_broker_alone_had_is_given_up_only_when_told_so(cluster: Clu
     assert [row["leader"] for row in odd] == [None]
     cluster.lines("broker", "drain", "2", "--abandon", "--yes")
     assert cluster.replicas("orders") == [[1], [1]]
+    cluster.brokers[2] = away.start()
+    until(lambda: cluster.folders(2, f"{held.name}.*-stray") != [])
+    (stray,) = cluster.folders(2, "orders-*")
+    assert b"value" in (stray / f"{0:020}.log").read_bytes()
+    assert "which lack records that are here" in away.log
+    assert cluster.brokers.pop(2).stop() == 0
+    cluster.until_state(2, "down draining")
     cluster.lines("broker", "remove", "2", "--yes")
 
 

@@ -310,6 +310,14 @@ class Broker:
             lines.info("%s-%d is held by others now, and is deleted here", topic.name, place[1])
             self.log_dir.delete_log(topic.name, place[1], *topic.log_ids)
 
+    def set_aside_left(self, place: Place) -> None:
+        """Those who hold the partition now have never got what is here."""
+        topic = self.image.topic_by_id(place[0])
+        if topic is not None and self.has_left(place):
+            folder = self.log_dir.set_aside_log(topic.name, place[1], *topic.log_ids)
+            text = "%s-%d is held by others now, which lack records that are here: see %s"
+            lines.error(text, topic.name, place[1], folder)
+
     def caught_up(self, leader: Leader) -> None:
         """Its in-sync replicas are to be looked at."""
         self.changing[leader] = None

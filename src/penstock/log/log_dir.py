@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 
 from penstock.config import TopicConfig
@@ -316,21 +316,36 @@ class LogDir:
 
         Not synced: what a crash brings back belongs to no topic any more, and is set aside.
         """
+        if folder := self._take_away(topic, index, log_ids, layout.DELETING):
+            self._doomed.append(folder)
+
+    def set_aside_log(self, topic: str, index: int, *log_ids: bytes) -> str:
+        """The same, but its folder is kept; what that is called now, "" if there is none."""
+        log = self.logs.get((topic, index))
+        if log is not None and log.is_open:
+            log.write_out()
+        folder = self._take_away(topic, index, log_ids, layout.STRAY)
+        if folder:
+            self.disk.sync_folder(self.path)
+        return folder
+
+    def _take_away(self, topic: str, index: int, log_ids: Sequence[bytes], suffix: str) -> str:
         log = self.logs.get((topic, index))
         if log is None or log.topic_id not in log_ids:
-            return
+            return ""
         del self.logs[topic, index]
         self._unrecovered.discard((topic, index))
         self.unrecoverable.pop((topic, index), None)
         self._noted.forget((topic, index))
         self._folders.discard(layout.folder_name(topic, index))
         log.is_deleted = True
-        if self.disk.exists(log.folder):
-            folder = self._move(layout.folder_name(topic, index), log.topic_id, layout.DELETING)
-            for segment in log.segments:
-                segment.file.moved(folder)  # for those who are reading
-                segment.file.close()  # for the room that it takes
-            self._doomed.append(folder)
+        if not self.disk.exists(log.folder):
+            return ""
+        folder = self._move(layout.folder_name(topic, index), log.topic_id, suffix)
+        for segment in log.segments:
+            segment.file.moved(folder)  # for those who are reading
+            segment.file.close()  # for the room that it takes
+        return folder
 
     def take_doomed(self) -> list[str]:
         """Folders of deleted logs that are still there."""

@@ -36,6 +36,7 @@ from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
 from penstock.server.insync import InSync
+from penstock.server.leaving import Leaving
 from penstock.server.offering import Offering
 from penstock.server.opener import Opener
 from penstock.server.reducing import Reducing
@@ -98,7 +99,7 @@ class Node:
         recovering.note()
         await self._begin_controlling()
         self.upkeep.start()
-        self.upkeep.delete_left(self._places())
+        self.leaving.look_at(self._places())
         self.coordinating.start()
         self.insync.start()
         self.reducing.start()
@@ -134,6 +135,7 @@ class Node:
         )
         self.coordinating = Coordinating(world.disk, self.door)
         self.fetchers = Fetchers(world.network, self.door)
+        self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)
         self.offering = Offering(self.broker, self.keeper)
         self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
@@ -192,7 +194,7 @@ class Node:
             take_over_logs(self.log_dir, topic)
         for topic_id, index in changed.partitions:
             self.broker.follow_partition(topic_id, index)
-        self.upkeep.delete_left(changed.partitions)
+        self.leaving.look_at(changed.partitions)
         if is_registered:
             self.fetchers.look_at([*gone, *changed.partitions])
             is_back = self.config.node_id in changed.brokers
@@ -239,6 +241,7 @@ class Node:
         self.door.close()
         await self.coordinating.stop()
         await self.fetchers.stop()
+        await self.leaving.stop()
         await self.insync.stop()
         await self.reducing.stop()
         await self.offering.stop()

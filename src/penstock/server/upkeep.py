@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
-from penstock.api.broker import Broker, Place
+from penstock.api.broker import Broker
 from penstock.log.compaction import Compaction
 from penstock.metadata.cluster import Topic
 from penstock.replication.leader import Leader
@@ -73,7 +73,7 @@ class Upkeep:
         self._every(config.cleaner_backoff_ms, "compaction", self._cleaner.run)
         self._every(config.checkpoint_interval_ms, "writing a checkpoint", self._checkpoint)
         self._tasks.append(asyncio.create_task(self._watch_lag()))
-        self._remove_doomed()
+        self.remove_doomed()
 
     async def stop(self) -> None:
         """What was to be removed later is left: the next start knows it by its name."""
@@ -165,7 +165,7 @@ class Upkeep:
 
     async def _drop_expired(self) -> None:
         now_ms = self._clock.now_ms()
-        self._remove_doomed()
+        self.remove_doomed()
         in_use = set(self._broker.open_replicas())
         for replica in self._broker.replicas_with_data():
             try:
@@ -208,22 +208,10 @@ class Upkeep:
             self._broker.log_dir.delete_log(topic.name, index, *topic.log_ids)
             if index % DELETIONS_A_SLICE == 0:
                 await asyncio.sleep(0)
-        self._remove_doomed()
+        self.remove_doomed()
 
-    def delete_left(self, places: Iterable[Place]) -> None:
-        """Logs of partitions that have moved to other brokers."""
-        if left := [place for place in places if self._broker.has_left(place)]:
-            self._keep(asyncio.create_task(self._delete_left(left)))
-
-    async def _delete_left(self, places: Sequence[Place]) -> None:
-        """Whoever has come back meanwhile keeps its log."""
-        for count, place in enumerate(places, 1):
-            self._broker.delete_left(place)
-            if count % DELETIONS_A_SLICE == 0:
-                await asyncio.sleep(0)
-        self._remove_doomed()
-
-    def _remove_doomed(self) -> None:
+    def remove_doomed(self) -> None:
+        """Folders of logs that were deleted."""
         self._remove_later(self._broker.log_dir.take_doomed(), 0, self._disk.remove_folder)
 
     def _remove_replaced(self, compaction: Compaction, delay_ms: int) -> None:

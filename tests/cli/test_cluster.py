@@ -3,33 +3,86 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.conftest import Penstock, run
+
+from penstock.cli.local_cluster import STATE_FILE, LocalCluster, State, is_alive, read_state
 
 START_S_MAX = 120
 
 
-@pytest.fixture
-def folder(tmp_path: Path, offline: Penstock) -> Iterator[Path]:
-    """Of a cluster of three, in the background; `up` has just returned."""
-    folder = tmp_path / "cluster"
-    command = [sys.executable, "-m", "penstock", "cluster", "up", "--detach", "--base-port", "0"]
-    told = subprocess.run(
+def up(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "penstock", "cluster", "up", "--base-port", "0", *options]
+    return subprocess.run(
         [*command, "--data-dir", str(folder)],
         capture_output=True,
         text=True,
         timeout=START_S_MAX,
         check=False,
     )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, offline: Penstock) -> Iterator[Path]:
+    """Of a cluster of three, in the background; `up` has just returned."""
+    folder = tmp_path / "cluster"
+    told = up(folder, "--detach")
     assert told.returncode == 0, told.stderr
     yield folder
     assert offline("cluster", "down", "--data-dir", str(folder)).exit_code == 0
+    assert not (folder / STATE_FILE).exists()
+
+
+def pids(folder: Path) -> dict[int, int]:
+    """Of the brokers, by their ids; all of them run."""
+    state = read_state(folder)
+    assert all(is_alive(each.pid) for each in state.brokers)
+    return {each.node_id: each.pid for each in state.brokers}
+
+
+def test_a_second_cluster_in_the_same_folder_is_refused_and_leaves_the_first_alone(
+    folder: Path,
+) -> None:
+    before = pids(folder)
+    for way in ((), ("--detach",)):
+        told = up(folder, *way)
+        assert told.returncode == 1
+        assert f"a cluster is running in {folder}; stop it with" in told.stderr
+        assert pids(folder) == before
+
+
+def test_a_broker_that_dies_is_started_again(folder: Path, offline: Penstock) -> None:
+    before = read_state(folder)
+    victim = before.brokers[1]
+    os.kill(victim.pid, signal.SIGKILL)
+    give_up_s = time.monotonic() + START_S_MAX
+    while read_state(folder).brokers[1].pid == victim.pid:
+        assert time.monotonic() < give_up_s
+        time.sleep(0.1)
+    after = read_state(folder)
+    assert after.bootstrap == before.bootstrap
+    assert run(f"127.0.0.1:{victim.port}", "topic", "create", "t").exit_code == 0
+    assert offline("cluster", "status", "--data-dir", str(folder)).exit_code == 0
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_is_running_is_forgotten_by_who_has_noted_it(tmp_path: Path, is_own: bool) -> None:
+    """Two may be started in one folder before either has."""
+    path = tmp_path / STATE_FILE
+    owner = os.getpid() if is_own else os.getppid()
+    path.write_bytes(msgspec.json.encode(State(owner, "sqlite:x", [])))
+    LocalCluster(tmp_path, 1, 0, "", {}, print).close()
+    assert path.exists() is not is_own
 
 
 def test_a_cluster_that_is_up_takes_topics_with_a_replica_on_each_broker(

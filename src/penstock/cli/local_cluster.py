@@ -89,13 +89,10 @@ class LocalCluster:
         self._ports = [base_port + number if base_port else 0 for number in range(brokers)]
         self._processes: list[subprocess.Popen[str] | None] = [None] * brokers
         self._is_stopping = False
-        self._is_ours = False
-        """The folder, since nobody else's cluster runs in it."""
 
     def start(self) -> None:
         """All brokers; returns when every one accepts clients, and knows of the others."""
         self._refuse_if_running()
-        self._is_ours = True
         self.folder.mkdir(parents=True, exist_ok=True)
         for index in range(len(self._processes)):
             self._start(index)
@@ -200,8 +197,13 @@ class LocalCluster:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-        if self._is_ours:
-            (self.folder / STATE_FILE).unlink(missing_ok=True)
+        self._remove_state()
+
+    def _remove_state(self) -> None:
+        """Unless it is of another cluster, which was started in the same folder before this one."""
+        with suppress(Unusable):
+            if read_state(self.folder).pid == os.getpid():
+                (self.folder / STATE_FILE).unlink(missing_ok=True)
 
 
 def stop_cluster(state: State) -> Iterator[int]:

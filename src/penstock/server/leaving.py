@@ -106,7 +106,11 @@ class Leaving:
             return False
         if left.start_offset == left.end_offset:
             return True
-        return is_handed_over(left, *await self._leaders_end(topic.name, place, left.latest_epoch))
+        record = self._image.partition(*place)
+        epoch, end = await self._leaders_end(topic.name, place, left.latest_epoch)
+        if self._image.partition(*place) != record:  # the log may be another since it was asked for
+            raise ConnectionError("it has changed meanwhile")
+        return is_handed_over(left, epoch, end)
 
     async def _is_readable(self, left: PartitionLog) -> bool:
         try:

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,15 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.raw_client import a_batch, fetch_of, frame_of, framed, partition_of, produce_of
-from tests.server.house import ANY, House
+from tests.server.house import ANY, House, MemoryConnection
 
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
+from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.replication.signals import Signal
 from penstock.server import decoding, outbox, session
 from penstock.wire.codec import decode_response
+from penstock.wire.messages.k00_produce import ProduceRequest
 from penstock.wire.messages.k01_fetch import FetchResponse
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest
 
@@ -229,3 +231,25 @@ async def test_a_thousand_answers_outstanding_stop_the_reading_until_one_is_give
     produced = await house.ask(other, produce_of("quiet", a_batch(b"v")), 9)
     assert produced.responses[0].partition_responses[0].error_code == 0
     await house.receive(connection, outbox.IN_FLIGHT_MAX + 2)
+
+
+async def test_batches_behind_one_that_was_refused_wait_until_it_has_come_again(
+    house: House,
+) -> None:
+    """Its leader may hear that it leads between the two; the second would be out of order then."""
+    connection = house.connect()
+
+    def code_of(sequence: int) -> Awaitable[int]:
+        batch = a_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=sequence)
+        return _code(house, connection, produce_of("news", batch, acks=1))
+
+    assert await code_of(0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    house.desk.create("news")
+    assert await code_of(1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [await code_of(sequence) for sequence in (0, 1, 2)] == [ErrorCode.NONE] * 3
+
+
+async def _code(house: House, connection: MemoryConnection, request: ProduceRequest) -> int:
+    answer: Any = await house.ask(connection, request, 9)
+    code: int = answer.responses[0].partition_responses[0].error_code
+    return code

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from penstock.api.refused_batches import RefusedBatches
 from penstock.errors import ErrorCode, Refused
 
 M = TypeVar("M", "Hello", "Challenge")
@@ -43,6 +44,8 @@ class Client:
     """The proof that is due."""
     broker_id: int = -1
     """Of a broker that has proved that it is one of the cluster's."""
+    refused: RefusedBatches | None = None
+    """What it has sent and is to send again."""
 
 
 NOBODY = Client("")

@@ -108,6 +108,15 @@ class ProducerStates:
             )
         return None
 
+    def follows(self, header: BatchHeader) -> bool:
+        """Whether all that its producer has sent before it in its epoch is here, as far as that
+        can be told, and perhaps the batch itself."""
+        producer = self.producers.get(header.producer_id)
+        if producer is None or producer.epoch != header.producer_epoch:
+            return False
+        is_next = header.base_sequence == (producer.last_sequence + 1) & _LAST_SEQUENCE
+        return is_next or _known(producer, header) is not None
+
     def known(self, header: BatchHeader) -> WrittenBatch | None:
         """The same, of a batch that is not to be taken if it is new, whatever else is wrong with
         it."""

@@ -21,6 +21,7 @@ from penstock.api.call import Call, Unanswerable
 from penstock.api.dispatch import Large
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
+from penstock.api.refused_batches import RefusedBatches
 from penstock.api.trust import Client
 from penstock.errors import Malformed
 from penstock.server.announcing import announce
@@ -48,6 +49,7 @@ class Session:
         "_door",
         "_intake",
         "_reading",
+        "_refused",
         "_task",
         "_will_go_on",
         "active_ms",
@@ -63,7 +65,8 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._reading = False
         self._will_go_on = False
-        self._client = Client(connection.peer)
+        self._refused = RefusedBatches()
+        self._client = Client(connection.peer, refused=self._refused)
         self.closed = False
         self.active_ms = door.clock.monotonic_ms()
         self._read_on()
@@ -216,7 +219,9 @@ class Session:
 
     def _take(self, frame: memoryview, now_ms: int) -> None:
         try:
-            short = produce_single(self._door.broker, frame, now_ms)
+            short = None
+            if not self._refused:
+                short = produce_single(self._door.broker, frame, now_ms)
             if short is not None:
                 self._put(short)
                 return

@@ -33,7 +33,7 @@ from penstock.log.validation import (
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.replication.leader import Leader
 from penstock.replication.signals import Source
-from penstock.wire.batch import BatchHeader, read_header
+from penstock.wire.batch import HEADER_SIZE, BatchHeader, read_header
 from penstock.wire.messages.k00_produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -164,6 +164,7 @@ class Produce:
             self.pieces.append(self.checked(topic, part, answer))
         except Refused as refused:
             _refuse(answer, refused)
+            self.note_refused(topic, part, refused.code)
         part.records = None  # or its memory would be held for as long as the answer waits
         return answer
 
@@ -187,7 +188,19 @@ class Produce:
         if header.is_transactional:
             raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
         _check_open(leader, header)
+        if refused := self.call.client.refused:
+            place = topic.name, topic.topic_id, part.index
+            is_next = leader.log.producers.follows(header)
+            refused.check(place, header, self.call.now_ms, is_next=is_next)
         return Piece(leader, batch, header, answer)
+
+    def note_refused(
+        self, topic: TopicProduceData, part: PartitionProduceData, code: ErrorCode
+    ) -> None:
+        refused, batch = self.call.client.refused, part.records
+        if refused is not None and isinstance(batch, memoryview) and len(batch) >= HEADER_SIZE:
+            place = topic.name, topic.topic_id, part.index
+            refused.note(place, read_header(batch), code, self.call.now_ms)
 
     def look_inside_first(self) -> Resume[ProduceResponse]:
         kept = self.pieces if self.is_kept else _copied(self.pieces)

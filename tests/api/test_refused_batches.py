@@ -1,0 +1,90 @@
+"""Batches of idempotent producers that were refused, and those behind them."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.api.refused_batches import FORGOTTEN_MS, PRODUCERS_MAX, SEQUENCES, RefusedBatches
+from penstock.errors import ErrorCode, Refused
+from penstock.wire.batch import BatchHeader, read_header
+from penstock.wire.batch_builder import build_batch
+from penstock.wire.records import Record
+
+PLACE = ("news", bytes(16), 0)
+NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def batch(sequence: int, producer_id: int = 7, epoch: int = 0) -> BatchHeader:
+    records = [Record(0, 0, None, b"value")]
+    made = build_batch(
+        records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+    )
+    return read_header(memoryview(made))
+
+
+@pytest.fixture
+def refused() -> RefusedBatches:
+    """The batch of sequence 5 was refused."""
+    made = RefusedBatches()
+    made.note(PLACE, batch(5), NOT_LEADER, 0)
+    return made
+
+
+def test_what_comes_behind_is_refused_until_the_first_has_come_again(
+    refused: RefusedBatches,
+) -> None:
+    for sequence in (6, 9):
+        with pytest.raises(Refused) as caught:
+            refused.check(PLACE, batch(sequence), 1)
+        assert caught.value.code is NOT_LEADER
+        refused.note(PLACE, batch(sequence), NOT_LEADER, 1)
+    assert refused
+    for sequence in (5, 6, 9):
+        refused.check(PLACE, batch(sequence), 2)
+    assert not refused
+
+
+def test_what_follows_on_what_the_log_has_is_taken(refused: RefusedBatches) -> None:
+    """The first has come to another leader meanwhile, and the partition is here again."""
+    refused.check(PLACE, batch(6), 1, is_next=True)
+    assert not refused
+
+
+def test_other_producers_partitions_and_epochs_are_not_concerned(refused: RefusedBatches) -> None:
+    refused.check(PLACE, batch(6, producer_id=8), 1)
+    refused.check(("news", bytes(16), 1), batch(6), 1)
+    refused.check(PLACE, batch(0, epoch=1), 1)
+    assert not refused, "a new epoch begins anew"
+
+
+def test_sequences_begin_again_at_their_end() -> None:
+    refused = RefusedBatches()
+    refused.note(PLACE, batch(SEQUENCES - 1), NOT_LEADER, 0)
+    with pytest.raises(Refused):
+        refused.check(PLACE, batch(0), 1)
+
+
+def test_who_does_not_send_it_again_is_not_held_up_for_ever(refused: RefusedBatches) -> None:
+    with pytest.raises(Refused):
+        refused.check(PLACE, batch(6), FORGOTTEN_MS - 1)
+    refused.check(PLACE, batch(6), FORGOTTEN_MS)
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "code"), [(-1, NOT_LEADER), (7, ErrorCode.CORRUPT_MESSAGE)]
+)
+def test_what_is_not_sent_again_or_has_no_order_holds_nothing_up(
+    producer_id: int, code: ErrorCode
+) -> None:
+    refused = RefusedBatches()
+    refused.note(PLACE, batch(5, producer_id), code, 0)
+    assert not refused
+
+
+def test_only_so_many_are_remembered() -> None:
+    refused = RefusedBatches()
+    for producer_id in range(PRODUCERS_MAX + 1):
+        refused.note(PLACE, batch(5, producer_id), NOT_LEADER, 0)
+    refused.check(PLACE, batch(6, 0), 1)
+    with pytest.raises(Refused):
+        refused.check(PLACE, batch(6, 1), 1)

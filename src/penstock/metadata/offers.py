@@ -11,11 +11,11 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from penstock.metadata.claims import NOTHING
 from penstock.metadata.image import Image
 from penstock.metadata.records import PartitionRecord
 
 NOBODY = -1
-NOTHING = (-1, 0)
 
 
 def asked(record: PartitionRecord) -> PartitionRecord:

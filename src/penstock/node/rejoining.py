@@ -7,15 +7,14 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import Protocol, TypeVar
 
-from penstock.errors import Refused, Unusable
 from penstock.log.log_dir import LogDir
 from penstock.metadata.changes import Commit
-from penstock.metadata.claims import NOTHING
 from penstock.metadata.cluster import Topic
 from penstock.metadata.cluster_changes import join, refuse_restoring, refuse_taken, withdraw
 from penstock.metadata.election import Place, resign
 from penstock.metadata.image import Image
 from penstock.metadata.returning import claim, unclaimed
+from penstock.server.known_ends import known_end
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +125,7 @@ class Rejoining:
     async def _claim(self, change: Change) -> None:
         ends: dict[Place, tuple[int, int]] = {}
         for count, place in enumerate(unclaimed(self._image, self._node_id), 1):
-            ends[place] = self._end(*place)
+            ends[place] = known_end(self._log_dir, self._image, *place)
             if count % LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)
 
@@ -136,16 +135,3 @@ class Rejoining:
 
         while ends and (count := await change(claimed)):
             log.info("broker %d has said what it has of %d partitions", self._node_id, count)
-
-    def _end(self, topic_id: bytes, index: int) -> tuple[int, int]:
-        """The last epoch that the log knows, and where it ends."""
-        topic = self._image.topic_by_id(topic_id)
-        key = topic.name if topic else "", index
-        found = self._log_dir.logs.get(key)
-        if found is None or key in self._log_dir.unrecoverable:
-            return NOTHING
-        try:
-            return found.latest_epoch, found.end_offset
-        except (OSError, Refused, Unusable) as problem:
-            log.error("%s cannot be read: %s", found.folder, problem)
-            return NOTHING

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from itertools import islice
 
 from penstock.api.broker import Broker
-from penstock.errors import Refused, Unusable
+from penstock.errors import Refused
 from penstock.metadata.election import PARTITIONS_A_COMMIT, Place
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.offering import offer
-from penstock.metadata.offers import NOTHING, is_asked
+from penstock.metadata.offers import is_asked
 from penstock.metadata.store import Unavailable
+from penstock.server.known_ends import known_end
 
 log = logging.getLogger(__name__)
 
@@ -64,22 +65,9 @@ class Offering:
                 self._asked.pop(place, None)
 
     async def _ends(self, places: Iterable[Place]) -> dict[Place, tuple[int, int]]:
-        ends = {}
+        broker, ends = self._broker, {}
         for count, place in enumerate(places, 1):
-            ends[place] = self._end(*place)
+            ends[place] = known_end(broker.log_dir, broker.image, *place)
             if count % LOGS_A_SLICE == 0:
                 await asyncio.sleep(0)
         return ends
-
-    def _end(self, topic_id: bytes, index: int) -> tuple[int, int]:
-        """The epoch of the last record, and where the log ends."""
-        log_dir, topic = self._broker.log_dir, self._broker.image.topic_by_id(topic_id)
-        key = topic.name if topic else "", index
-        found = log_dir.logs.get(key)
-        if found is None or key in log_dir.unrecoverable:
-            return NOTHING
-        try:
-            return found.latest_epoch, found.end_offset
-        except (OSError, Refused, Unusable) as problem:
-            log.error("%s cannot be read: %s", found.folder, problem)
-            return NOTHING

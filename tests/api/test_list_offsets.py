@@ -92,7 +92,9 @@ def test_a_new_leader_tells_no_end_below_what_was_told_before(
 ) -> None:
     """KIP-207. The leader before may have told of all 15, and consumers may have read them."""
     assert ask(led_anew, question).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
-    led_anew.broker.leader("orders", 0).fetched(2, 15, 0)
+    leader = led_anew.broker.leader("orders", 0)
+    leader.log.end_sync(leader.log.begin_sync())  # the new term is on disk
+    leader.fetched(2, 15, 0)
     found = ask(led_anew, question)
     assert (found.error_code, found.offset >= 10) == (ErrorCode.NONE, True)
 

@@ -41,7 +41,7 @@ class Signal:
         self._woken.pop(waiter, None)
 
     def fire(self) -> None:
-        if self.fire_some():
+        if (self._waiters or self._woken) and self.fire_some():
             while self.wake_more():
                 pass
 

@@ -87,6 +87,8 @@ class Produce:
     call: Call
     response: ProduceResponse
     pieces: list[Piece] = field(default_factory=list)
+    has_heavy: bool = False
+    """Whether one of them has to be looked into."""
     is_kept: bool = False
     """Whether the batches are copies, and not in a receive buffer that is used again."""
 
@@ -110,7 +112,7 @@ class Produce:
         return in_slices(self.broker, self.check_all(), lambda _: self.once_checked())
 
     def once_checked(self) -> Outcome[ProduceResponse]:
-        if any(is_heavy(piece.header, piece.leader.log.config) for piece in self.pieces):
+        if self.has_heavy:
             return self.look_inside_first()
         return self.append_all(self.pieces)
 
@@ -161,7 +163,9 @@ class Produce:
         """The answer for a partition, still empty, or with the reason why it is refused."""
         answer = PartitionProduceResponse(part.index, base_offset=-1)
         try:
-            self.pieces.append(self.checked(topic, part, answer))
+            piece = self.checked(topic, part, answer)
+            self.pieces.append(piece)
+            self.has_heavy |= is_heavy(piece.header, piece.leader.log.config)
         except Refused as refused:
             _refuse(answer, refused)
             self.note_refused(topic, part, refused.code)

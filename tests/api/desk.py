@@ -137,7 +137,7 @@ class Desk:
         for topic in again.image.topics.values():
             for index in range(topic.record.partitions):
                 if again.log_dir.has_folder(topic.name, index):
-                    config = again.image.config(topic)
+                    config = again.image.settings.of_topic(topic)
                     again.log_dir.log_for(topic.name, index, topic.log_id(index), config)
         self.log_dir = again.log_dir
         return again

@@ -42,13 +42,13 @@ def test_broker_settings_are_replaced_for_one_or_for_all(desk: Desk) -> None:
     one = resource(BROKER, "1", log_retention_ms="5")
     every = resource(BROKER, "", disk_free_min_bytes="7")
     assert alter(desk, one, every) == [0, 0]
-    own, general = desk.image.broker_config(1), desk.image.broker_config(None)
+    own, general = desk.image.settings.broker_config(1), desk.image.settings.broker_config(None)
     assert own is not None
     assert general is not None
     assert own.record.configs == {"log.retention.ms": "5"}
     assert general.record.configs == {"disk.free.min.bytes": "7"}
     assert alter(desk, resource(BROKER, "1")) == [0]
-    emptied = desk.image.broker_config(1)
+    emptied = desk.image.settings.broker_config(1)
     assert emptied is not None
     assert emptied.record.configs == {}
 
@@ -82,7 +82,7 @@ def test_groups_are_referred_to_the_newer_request(desk: Desk) -> None:
     (result,) = desk.ask(AlterConfigsRequest([group])).responses
     assert result.error_code == ErrorCode.INVALID_REQUEST
     assert "IncrementalAlterConfigs" in result.error_message
-    assert desk.image.group_config("readers") is None
+    assert desk.image.settings.group_config("readers") is None
 
 
 def test_a_resource_that_comes_twice_is_left_as_it_is(desk: Desk) -> None:

@@ -61,7 +61,7 @@ def test_what_is_described_is_what_holds(make_desk: Callable[..., Desk]) -> None
     set_for_brokers(desk, 1, log_retention_bytes="4")
     topic = desk.image.topic("orders")
     assert topic is not None
-    holds = desk.image.config(topic)
+    holds = desk.image.settings.of_topic(topic)
     for config in describe(desk, TOPIC, "orders").configs:
         setting = TOPIC_SETTINGS[config.name]
         assert config.value == setting.show(getattr(holds, setting.attribute)), config.name
@@ -218,7 +218,7 @@ def test_what_is_described_is_what_holds_for_a_group(make_desk: Callable[..., De
     configs = {"consumer.heartbeat.interval.ms": "9000", "consumer.session.timeout.ms": "7000"}
     put = (group_config_key("readers"), encode(ConfigRecord(configs=configs)))
     desk.change(lambda image: Commit(None, puts=[put]))
-    holds = desk.image.group_settings("readers")
+    holds = desk.image.settings.of_group("readers")
     shown = {config.name: config.value for config in describe(desk, GROUP, "readers").configs}
     for name, setting in GROUP_SETTINGS.items():
         assert shown[name] == setting.show(getattr(holds, setting.attribute))

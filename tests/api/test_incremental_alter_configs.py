@@ -64,7 +64,7 @@ def test_broker_settings_are_changed_for_one_or_for_all(desk: Desk) -> None:
     one = resource(BROKER, "1", ("log.retention.ms", SET, "5"))
     every = resource(BROKER, "", ("log.cleanup.policy", APPEND, "compact"))
     assert alter(desk, one, every) == [0, 0]
-    own, general = desk.image.broker_config(1), desk.image.broker_config(None)
+    own, general = desk.image.settings.broker_config(1), desk.image.settings.broker_config(None)
     assert own is not None
     assert general is not None
     assert own.record.configs == {"log.retention.ms": "5"}
@@ -77,13 +77,13 @@ def test_a_group_is_given_settings_before_it_is_there(desk: Desk, version: int) 
     assert alter(desk, timeout, version=version) == [0]
     interval = resource(GROUP, "a/b", ("consumer.heartbeat.interval.ms", SET, "1000"))
     assert alter(desk, interval, version=version) == [0]
-    config = desk.image.group_settings("a/b")
+    config = desk.image.settings.of_group("a/b")
     assert config == GroupConfig(
         consumer_session_timeout_ms=7000, consumer_heartbeat_interval_ms=1000
     )
     back = resource(GROUP, "a/b", ("consumer.session.timeout.ms", DELETE, None))
     assert alter(desk, back, version=version) == [0]
-    assert desk.image.group_settings("a/b").consumer_session_timeout_ms == 45_000
+    assert desk.image.settings.of_group("a/b").consumer_session_timeout_ms == 45_000
 
 
 def test_wrong_settings_of_groups_are_refused_and_do_not_spoil_the_others(desk: Desk) -> None:
@@ -102,7 +102,7 @@ def test_wrong_settings_of_groups_are_refused_and_do_not_spoil_the_others(desk: 
         ErrorCode.INVALID_CONFIG,
         ErrorCode.NONE,
     ]
-    assert list(desk.image.group_configs()) == ["good"]
+    assert list(desk.image.settings.group_configs()) == ["good"]
 
 
 def test_groups_brokers_and_topics_of_one_request_are_one_commit(desk: Desk) -> None:

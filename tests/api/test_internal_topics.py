@@ -153,7 +153,7 @@ def test_it_stays_compacted_when_settings_are_taken_back(room: Room) -> None:
         replaced(room, {"retention.ms": "1"}),
     ):
         assert code == ErrorCode.INVALID_CONFIG
-    assert room.desk.image.config(room.desk.image.topics[OFFSETS]).compacts
+    assert room.desk.image.settings.of_topic(room.desk.image.topics[OFFSETS]).compacts
 
 
 @pytest.mark.parametrize(

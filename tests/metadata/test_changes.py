@@ -307,7 +307,7 @@ def test_settings_of_brokers_are_replaced_and_changed(
         ConfigChange("log.cleanup.policy", APPEND, "compact"),
     ]
     cluster.apply(change_broker_configs(cluster.image, node_id, changes))
-    held = cluster.image.broker_config(node_id)
+    held = cluster.image.settings.broker_config(node_id)
     assert held is not None
     assert held.record.configs == {
         "disk.free.min.bytes": "6",

@@ -74,38 +74,38 @@ def test_a_groups_own_settings_are_found_by_its_name(name: str) -> None:
     image = Image()
     changed = apply(image, set_to(image, name, timeout="7000"))
     assert changed == Changed(group_configs={name})
-    held = image.group_config(name)
+    held = image.settings.group_config(name)
     assert held is not None
     assert held.record.configs == {TIMEOUT: "7000"}
-    assert image.group_configs() == {name: {TIMEOUT: "7000"}}
-    assert image.group_settings(name).consumer_session_timeout_ms == 7000
-    assert image.broker_config(1) is None
+    assert image.settings.group_configs() == {name: {TIMEOUT: "7000"}}
+    assert image.settings.of_group(name).consumer_session_timeout_ms == 7000
+    assert image.settings.broker_config(1) is None
 
 
 def test_settings_of_groups_are_laid_over_those_of_brokers() -> None:
     started = {"group.consumer.session.timeout.ms": "50000", "log.retention.ms": "5"}
     image = Image(1, {**started, "group.consumer.heartbeat.interval.ms": "3000"})
     apply(image, set_to(image, timeout="7000"))
-    assert image.group_settings("readers") == GroupConfig(7000, 3000)
-    assert image.group_settings("others") == GroupConfig(50_000, 3000)
+    assert image.settings.of_group("readers") == GroupConfig(7000, 3000)
+    assert image.settings.of_group("others") == GroupConfig(50_000, 3000)
 
 
 def test_settings_in_force_follow_changes_of_group_and_broker() -> None:
     image = Image(1)
-    assert image.group_settings("readers") == image.group_settings("others") == GroupConfig()
+    assert image.settings.of_group("readers") == image.settings.of_group("others") == GroupConfig()
     apply(image, set_to(image, timeout="7000"))
-    assert image.group_settings("readers").consumer_session_timeout_ms == 7000
+    assert image.settings.of_group("readers").consumer_session_timeout_ms == 7000
     general = ConfigRecord(configs={"group.consumer.heartbeat.interval.ms": "2000"})
     assert put(image, broker_config_key(None), general) == Changed(broker_configs=True)
-    assert image.group_settings("readers") == GroupConfig(7000, 2000)
-    assert image.group_settings("others") == GroupConfig(45_000, 2000)
+    assert image.settings.of_group("readers") == GroupConfig(7000, 2000)
+    assert image.settings.of_group("others") == GroupConfig(45_000, 2000)
     put(image, group_config_key("readers"), None)
-    assert image.group_settings("readers") == GroupConfig(45_000, 2000)
+    assert image.settings.of_group("readers") == GroupConfig(45_000, 2000)
 
 
 def test_groups_without_settings_of_their_own_share_one_config() -> None:
     image = Image()
-    assert image.group_settings("a") is image.group_settings("b")
+    assert image.settings.of_group("a") is image.settings.of_group("b")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_groups_without_settings_of_their_own_share_one_config() -> None:
 def test_what_would_be_refused_today_does_not_hold(own: dict[str, str]) -> None:
     image = Image()
     put(image, group_config_key("readers"), ConfigRecord(configs=own))
-    assert image.group_settings("readers") == GroupConfig()
+    assert image.settings.of_group("readers") == GroupConfig()
 
 
 def test_settings_of_what_a_later_release_has_are_passed_over() -> None:
@@ -129,10 +129,10 @@ def test_loading_gives_the_same_as_replaying() -> None:
     apply(image, set_to(image, "a/b", timeout="7000"))
     entries = [Entry(key, encode(record), revision) for key, record, revision in image.held()]
     assert loaded.load(entries, image.revision) == Changed(group_configs={"a/b"})
-    assert loaded.group_configs() == image.group_configs()
+    assert loaded.settings.group_configs() == image.settings.group_configs()
     assert loaded.load(entries, image.revision) == Changed()
     assert loaded.load([], image.revision + 1) == Changed(group_configs={"a/b"})
-    assert not loaded.group_configs()
+    assert not loaded.settings.group_configs()
 
 
 # Changes
@@ -146,13 +146,13 @@ def test_settings_of_a_group_are_replaced_and_changed() -> None:
         ConfigChange(INTERVAL, Operation.SET, "1000"),
     ]
     apply(image, change_group_configs(image, "readers", changes))
-    assert image.group_configs() == {"readers": {INTERVAL: "1000"}}
+    assert image.settings.group_configs() == {"readers": {INTERVAL: "1000"}}
     assert not change_group_configs(image, "readers", []).puts
     apply(image, replace_group_configs(image, "readers", {}))
-    assert image.group_configs() == {}
-    assert image.group_config("readers") is not None, "its key is compared, so it stays"
+    assert image.settings.group_configs() == {}
+    assert image.settings.group_config("readers") is not None, "its key is compared, so it stays"
     apply(image, set_to(image, timeout="8000"))
-    assert image.group_configs() == {"readers": {TIMEOUT: "8000"}}
+    assert image.settings.group_configs() == {"readers": {TIMEOUT: "8000"}}
 
 
 def test_a_group_that_gets_no_settings_gets_no_key() -> None:
@@ -204,7 +204,7 @@ def test_a_wrong_setting_is_refused(name: str, text: str | None, problem: str) -
 def test_settings_up_to_the_brokers_limits_are_taken(texts: Mapping[str, str]) -> None:
     image = Image(1, LIMITS)
     apply(image, set_to(image, **texts))
-    assert list(image.group_configs()["readers"].values()) == list(texts.values())
+    assert list(image.settings.group_configs()["readers"].values()) == list(texts.values())
 
 
 @pytest.mark.parametrize("interval", ["10000", "11000"])

@@ -162,7 +162,7 @@ def test_a_topic_with_other_settings_is_altered_in_place() -> None:
     assert changed.altered == {ID: before}
     assert not changed.partitions
     assert before is not None
-    assert image.config(before).retention_ms == 5
+    assert image.settings.of_topic(before).retention_ms == 5
 
 
 def test_a_deleted_topic_is_reported_without_its_partitions() -> None:
@@ -234,7 +234,7 @@ def test_settings_are_laid_over_each_other() -> None:
             (broker_config_key(2), ConfigRecord(configs={"log.segment.bytes": "4000"})),
         ],
     )
-    configs = [image.config(image.topics[name]) for name in ("orders", "plain")]
+    configs = [image.settings.of_topic(image.topics[name]) for name in ("orders", "plain")]
     shown = [(c.retention_ms, c.retention_bytes, c.segment_bytes) for c in configs]
     assert shown == [(4, 2, 3000), (1, 2, 3000)]
 
@@ -242,26 +242,29 @@ def test_settings_are_laid_over_each_other() -> None:
 def test_settings_in_force_follow_a_change_of_a_brokers_settings() -> None:
     image, history = Image(), History()
     after(image, history, [topic()])
-    assert image.config(image.topics["orders"]).retention_bytes == -1
+    assert image.settings.of_topic(image.topics["orders"]).retention_bytes == -1
     change = (broker_config_key(None), ConfigRecord(configs={"log.retention.bytes": "2"}))
     after(image, history, [change])
-    assert image.config(image.topics["orders"]).retention_bytes == 2
+    assert image.settings.of_topic(image.topics["orders"]).retention_bytes == 2
     after(image, history, [], [broker_config_key(None)])
-    assert image.config(image.topics["orders"]).retention_bytes == -1
+    assert image.settings.of_topic(image.topics["orders"]).retention_bytes == -1
 
 
 @pytest.mark.parametrize(("replicas", "expected"), [(1, 1), (2, 1), (3, 2), (5, 2)])
 def test_from_three_replicas_on_two_must_be_in_sync(replicas: int, expected: int) -> None:
     image = Image()
     after(image, History(), [topic(replication_factor=replicas)])
-    assert image.config(image.topics["orders"]).min_insync_replicas == expected
+    assert image.settings.of_topic(image.topics["orders"]).min_insync_replicas == expected
 
 
 def test_a_setting_of_another_release_is_passed_over() -> None:
     image = Image()
     after(image, History(), [topic(configs={"zebra": "1", "retention.ms": "x", "flush.ms": "3"})])
-    config = image.config(image.topics["orders"])
-    assert (config.flush_ms, config.retention_ms) == (3, Image().config(_plain()).retention_ms)
+    config = image.settings.of_topic(image.topics["orders"])
+    assert (config.flush_ms, config.retention_ms) == (
+        3,
+        Image().settings.of_topic(_plain()).retention_ms,
+    )
 
 
 def _plain() -> Topic:
@@ -273,7 +276,7 @@ def _plain() -> Topic:
 def test_topics_without_settings_of_their_own_share_one_config() -> None:
     image = Image()
     after(image, History(), [topic("a", ID), topic("b", OTHER_ID)])
-    assert image.config(image.topics["a"]) is image.config(image.topics["b"])
+    assert image.settings.of_topic(image.topics["a"]) is image.settings.of_topic(image.topics["b"])
 
 
 def test_topics_whose_names_collide_after_all_can_be_deleted() -> None:

@@ -255,7 +255,7 @@ def test_a_topic_has_more_replicas_once_all_its_partitions_have_them(cluster: Cl
     catch_up(cluster, 1, 2, 3, index=1)
     settle(cluster)
     assert cluster.image.topics["orders"].record.replication_factor == 3
-    assert cluster.image.config(cluster.image.topics["orders"]).min_insync_replicas == 2
+    assert cluster.image.settings.of_topic(cluster.image.topics["orders"]).min_insync_replicas == 2
 
 
 def test_a_topic_has_fewer_replicas_once_one_partition_has_fewer(cluster: Cluster) -> None:

@@ -20,7 +20,7 @@ NAME = "min.insync.replicas"
 
 
 def minimum(image: Image) -> int:
-    return image.config(image.topics["orders"]).min_insync_replicas
+    return image.settings.of_topic(image.topics["orders"]).min_insync_replicas
 
 
 def seen_by(cluster: Cluster, node_id: int, **texts: str) -> Image:

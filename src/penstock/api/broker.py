@@ -326,7 +326,7 @@ class Broker:
     def reconfigure_all(self) -> None:
         """Settings of brokers were changed: those that may change at run time, and all defaults."""
         changed = {}
-        for layer in self.image.config_layers()[1:]:
+        for layer in self.image.settings.layers()[1:]:
             for name, text in layer.items():
                 setting = BROKER_SETTINGS.get(name)
                 if setting is not None and setting.dynamic:
@@ -337,7 +337,7 @@ class Broker:
 
     def reconfigure(self, topic: Topic) -> None:
         """Its settings were changed: what is open works by the new ones from here on."""
-        config = self.image.config(topic)
+        config = self.image.settings.of_topic(topic)
         for index in range(topic.record.partitions):
             place = topic.id, index
             leader = self._by_id.get(place)

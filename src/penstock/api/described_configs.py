@@ -100,10 +100,10 @@ def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
 
 def describe_group(broker: Broker, name: str) -> Iterator[Described]:
     """Of any group, whether it is there or not."""
-    held = broker.image.group_config(name)
+    held = broker.image.settings.group_config(name)
     own = held.record.configs if held else {}
     lower = _layers_of_this_broker(broker)
-    for setting in group_settings.limited(broker.image.config_layers()).values():
+    for setting in group_settings.limited(broker.image.settings.layers()).values():
         layers = [
             *_found(setting, Source.DYNAMIC_GROUP, setting.name, own),
             *_found_in(setting, setting.broker_name, lower),
@@ -123,12 +123,14 @@ def describe_broker(broker: Broker) -> Iterator[Described]:
 
 def describe_all_brokers(broker: Broker) -> Iterator[Described]:
     """Only what was changed for all of them: the rest may differ from one to the next."""
-    return _describe_changed(broker.image.broker_config(None), Source.DYNAMIC_DEFAULT_BROKER)
+    return _describe_changed(
+        broker.image.settings.broker_config(None), Source.DYNAMIC_DEFAULT_BROKER
+    )
 
 
 def describe_other_broker(broker: Broker, node_id: int) -> Iterator[Described]:
     """Only what was changed while it ran: how it was started is not known here."""
-    return _describe_changed(broker.image.broker_config(node_id), Source.DYNAMIC_BROKER)
+    return _describe_changed(broker.image.settings.broker_config(node_id), Source.DYNAMIC_BROKER)
 
 
 def _describe_changed(held: Held[ConfigRecord] | None, source: Source) -> Iterator[Described]:
@@ -140,7 +142,7 @@ def _describe_changed(held: Held[ConfigRecord] | None, source: Source) -> Iterat
 
 
 def _layers_of_this_broker(broker: Broker) -> dict[Source, Mapping[str, str]]:
-    static, general, own = broker.image.config_layers()
+    static, general, own = broker.image.settings.layers()
     return {
         Source.DYNAMIC_BROKER: own,
         Source.DYNAMIC_DEFAULT_BROKER: general,

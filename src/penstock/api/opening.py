@@ -59,7 +59,7 @@ class Opening:
         """One log that cannot be read takes nothing else down with it. `epoch`: a leader's."""
         name = f"{topic.name}-{index}"
         try:
-            log_id, config = topic.log_id(index), self._image.config(topic)
+            log_id, config = topic.log_id(index), self._image.settings.of_topic(topic)
             log = self._log_dir.log_for(topic.name, index, log_id, config)
             self._check(log)
             if not (log.open_a_little() or self.soon(log)):

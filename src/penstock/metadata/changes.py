@@ -98,7 +98,9 @@ def create_topic(
         answer=record,
         checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],
         puts=[(topic_key(name), encode(record)), catalog_put(topic_id)],
-        ahead=_partition_puts(topic_id, 0, placed, image.config_of(record).min_insync_replicas),
+        ahead=_partition_puts(
+            topic_id, 0, placed, image.settings.of_record(record).min_insync_replicas
+        ),
     )
 
 
@@ -152,7 +154,9 @@ def add_partitions(
         held = replicas_of(topic)
         placed = place_new(topic.id, before, total - before, replication, open_racks(image), held)
     record = _grown(topic.record, total, now_ms)
-    ahead = _further_partition_puts(topic, before, placed, image.config(topic).min_insync_replicas)
+    ahead = _further_partition_puts(
+        topic, before, placed, image.settings.of_topic(topic).min_insync_replicas
+    )
     return rewrite_topic(image, topic, record, nonce, ahead)
 
 

@@ -35,7 +35,7 @@ def with_configs(
     if wanted is None:
         rest = {name: text for name, text in configs.items() if name != OPEN}
         return msgspec.structs.replace(before, configs=rest, closing=None)
-    layers = image.config_layers()
+    layers = image.settings.layers()
     _check(topic, topic_settings.effective(configs, layers, before.replication_factor))
     closing = before.closing
     if closing is None or wanted != topic.open_partitions:

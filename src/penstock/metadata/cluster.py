@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from penstock.config import TopicConfig
-from penstock.metadata.records import BrokerRecord, PartitionRecord, Record, TopicRecord
+from penstock.metadata.records import BrokerRecord, PartitionRecord, Record, TopicRecord, decode
+from penstock.metadata.store import Entry
 
+K = TypeVar("K")
 R = TypeVar("R", bound=Record)
 
 OPEN = "partitions.open"
@@ -22,6 +24,14 @@ class Held(Generic[R]):
     record: R
     revision: int
     session: str | None = None
+
+
+def hold(held: dict[K, Held[R]], kind: type[R], key: K, entry: Entry | None) -> None:
+    """What a key says now, or nothing any more."""
+    if entry is None:
+        held.pop(key, None)
+    else:
+        held[key] = Held(decode(kind, entry.key, entry.value), entry.revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Topic:
         self.revision = revision
         self._table = table
         self.config: TopicConfig | None = None
-        """Kept here by the image, until something it depends on changes; ask `Image.config`."""
+        """Kept here until something it depends on changes; ask `Settings.of_topic`."""
 
     @property
     def name(self) -> str:

@@ -181,7 +181,7 @@ def remove_member(image: Image, node_id: int) -> Commit[None]:
             f"`penstock broker drain {node_id}`",
         )
     record = MemberRecord(node_id=node_id, owner=known.record.owner, is_gone=True)
-    key, config = member_key(node_id), image.broker_config(node_id)
+    key, config = member_key(node_id), image.settings.broker_config(node_id)
     config_key = broker_config_key(node_id)
     return Commit(
         answer=None,

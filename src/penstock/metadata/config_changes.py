@@ -51,7 +51,7 @@ def change_topic_configs(
     topic = existing_topic(image, name)
 
     def in_force(setting: Setting) -> str:
-        return setting.show(getattr(image.config(topic), setting.attribute))
+        return setting.show(getattr(image.settings.of_topic(topic), setting.attribute))
 
     configs = changed(topic.record.configs, changes, topic_setting, in_force)
     return _set_topic_configs(image, name, configs, nonce, now_ms)
@@ -67,7 +67,7 @@ def replace_broker_configs(
 def change_broker_configs(
     image: Image, node_id: int | None, changes: Sequence[ConfigChange]
 ) -> Commit[ConfigRecord]:
-    held = image.broker_config(node_id)
+    held = image.settings.broker_config(node_id)
 
     def in_force(setting: Setting) -> str:
         return setting.show(setting.default)
@@ -80,18 +80,18 @@ def replace_group_configs(
     image: Image, name: str, configs: Mapping[str, str | None]
 ) -> Commit[ConfigRecord]:
     """The group need not be there."""
-    declared = group_settings.limited(image.config_layers())
+    declared = group_settings.limited(image.settings.layers())
     return _set_group_configs(image, name, checked(configs, partial(group_setting, declared)))
 
 
 def change_group_configs(
     image: Image, name: str, changes: Sequence[ConfigChange]
 ) -> Commit[ConfigRecord]:
-    held = image.group_config(name)
-    declared = group_settings.limited(image.config_layers())
+    held = image.settings.group_config(name)
+    declared = group_settings.limited(image.settings.layers())
 
     def in_force(setting: Setting) -> str:
-        return setting.show(getattr(image.group_settings(name), setting.attribute))
+        return setting.show(getattr(image.settings.of_group(name), setting.attribute))
 
     before = held.record.configs if held else {}
     configs = changed(before, changes, partial(group_setting, declared), in_force)
@@ -113,7 +113,7 @@ def _set_topic_configs(
 def _set_broker_configs(
     image: Image, node_id: int | None, configs: dict[str, str]
 ) -> Commit[ConfigRecord]:
-    held = image.broker_config(node_id)
+    held = image.settings.broker_config(node_id)
     if node_id is not None:
         _refuse_shared(configs, held.record.configs if held else {})
     return replace(_set_configs(broker_config_key(node_id), held, configs), makes_room=True)
@@ -132,12 +132,12 @@ def _refuse_shared(configs: Mapping[str, str], before: Mapping[str, str]) -> Non
 
 def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:
     group_settings.check_name(name)
-    group_settings.check_together(configs, image.config_layers())
-    held = image.group_config(name)
+    group_settings.check_together(configs, image.settings.layers())
+    held = image.settings.group_config(name)
     if held is None:
         if not configs:
             return Commit(answer=ConfigRecord(configs={}))
-        if image.group_configs_count >= GROUP_CONFIGS_MAX:
+        if image.settings.group_configs_count >= GROUP_CONFIGS_MAX:
             raise Refused(
                 ErrorCode.POLICY_VIOLATION,
                 f"{GROUP_CONFIGS_MAX} groups have had settings of their own, and no more can: set "

@@ -142,7 +142,7 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
     record = topic.partition(index)
     if record is None:
         return None
-    config = image.config(topic)
+    config = image.settings.of_topic(topic)
     rules = _rules(config.min_insync_replicas, record, config.unclean_leader_election_enable)
     known = proved(record)
     found = proved(known, up) if rules.unclean else known
@@ -312,7 +312,7 @@ def change_isr(
         )
         if record.isr == isr and not asked.is_repeated:
             return None
-        least = record.min_isr or image.config(topic).min_insync_replicas
+        least = record.min_isr or image.settings.of_topic(topic).min_insync_replicas
         rules = _rules(least, record, unclean=False)
         return msgspec.structs.replace(
             record,

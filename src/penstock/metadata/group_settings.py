@@ -1,7 +1,7 @@
 """What holds for a group: its own settings over those that brokers give all groups.
 
 The broker also sets the limits of what a group may ask for. `layers` are broker settings by their
-names, the weakest first, as `Image.config_layers` has them.
+names, the weakest first, as `Settings.layers` has them.
 """
 
 from __future__ import annotations

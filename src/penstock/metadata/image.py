@@ -7,12 +7,10 @@ thousand of them cost little more than two numbers each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from penstock.config import GroupConfig, TopicConfig
-from penstock.metadata import group_settings, topic_settings
-from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic, replicas_of
+from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic, hold, replicas_of
 from penstock.metadata.records import (
     CATALOG,
     CLUSTER,
@@ -25,7 +23,6 @@ from penstock.metadata.records import (
     BrokerRecord,
     CatalogRecord,
     ClusterRecord,
-    ConfigRecord,
     ControllerRecord,
     DeletedRecord,
     FeaturesRecord,
@@ -38,22 +35,19 @@ from penstock.metadata.records import (
     SecretRecord,
     TermRecord,
     TopicRecord,
-    broker_config_key,
     broker_key,
     decode,
     deleted_key,
-    group_config_key,
-    group_of_config_key,
     leaving_key,
     member_key,
     partition_key,
     topic_key,
 )
 from penstock.metadata.sealed_topics import SealedTopics
+from penstock.metadata.settings import Settings
 from penstock.metadata.shown_ids import ShownIds
 from penstock.metadata.store import Check, Entry, Event
 
-K = TypeVar("K")
 R = TypeVar("R", bound=Record)
 
 SHAPES_MAX = 4096
@@ -73,8 +67,7 @@ class Image:
     def __init__(self, node_id: int = -1, defaults: Mapping[str, str] | None = None) -> None:
         """`defaults`: what the broker was started with, by broker setting (`log.retention.ms`)."""
         self.revision = 0
-        self._node_id = node_id
-        self._defaults = topic_settings.own(defaults or {})
+        self.settings = Settings(node_id, defaults or {})
         self._topics: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self.shown = ShownIds()
@@ -86,13 +79,8 @@ class Image:
         self._members: dict[int, Held[MemberRecord]] = {}
         self._deleted: dict[bytes, Held[DeletedRecord]] = {}
         self._singles: dict[str, Held[Record]] = {}
-        self._broker_configs: dict[str, Held[ConfigRecord]] = {}
-        self._group_configs: dict[str, Held[ConfigRecord]] = {}
-        self._group_settings: dict[str, GroupConfig] = {}
-        """By key, of groups that have some of their own; the empty key is for all others."""
         self._shapes: dict[bytes, PartitionRecord] = {}
         self._replicas_held: Counter[int] | None = None
-        self._plain_configs: dict[bool, TopicConfig] = {}
         self._kinds: dict[str, Callable[[str, Entry | None, Changed], None]] = {
             "topics": self._on_topic,
             "partitions": self._on_partition,
@@ -208,77 +196,11 @@ class Image:
         held = self._singles.get(key)
         return held.revision if held else 0
 
-    def broker_config(self, node_id: int | None) -> Held[ConfigRecord] | None:
-        """What was changed for one broker while running, or for all (None)."""
-        return self._broker_configs.get(broker_config_key(node_id))
-
-    def group_config(self, name: str) -> Held[ConfigRecord] | None:
-        """The own settings of a group, which may not be there yet, or any more."""
-        return self._group_configs.get(group_config_key(name))
-
-    def group_configs(self) -> Mapping[str, Mapping[str, str]]:
-        """The groups that have settings of their own, by name, with these."""
-        return {
-            group_of_config_key(key): held.record.configs
-            for key, held in self._group_configs.items()
-            if held.record.configs
-        }
-
-    @property
-    def group_configs_count(self) -> int:
-        """Groups that have had settings of their own: the keys stay when these are taken back."""
-        return len(self._group_configs)
-
-    def group_settings(self, name: str) -> GroupConfig:
-        """What holds for a group: its own settings, this broker's, all brokers', the defaults."""
-        key = group_config_key(name)
-        held = self._group_configs.get(key)
-        if held is None:
-            key = ""
-        if key not in self._group_settings:
-            own = held.record.configs if held else {}
-            self._group_settings[key] = group_settings.effective(own, self.config_layers())
-        return self._group_settings[key]
-
-    def config(self, topic: Topic) -> TopicConfig:
-        """What holds for a topic: its own settings, this broker's, all brokers', the defaults."""
-        if topic.config is None:
-            topic.config = self.config_of(topic.record)
-        return topic.config
-
-    def config_layers(self) -> Sequence[Mapping[str, str]]:
-        """Broker settings by name, the weakest first: as started, for all, for this broker."""
-        own = self.broker_config(self._node_id)
-        return [
-            self._defaults,
-            self.cluster_configs,
-            topic_settings.own(own.record.configs) if own else {},
-        ]
-
-    @property
-    def cluster_configs(self) -> Mapping[str, str]:
-        """What was set for all brokers, by broker setting."""
-        held = self.broker_config(None)
-        return held.record.configs if held else {}
-
-    def config_of(self, record: TopicRecord) -> TopicConfig:
-        """The same, of a topic that need not be there yet."""
-        if record.configs:
-            layers = self.config_layers()
-            return topic_settings.effective(record.configs, layers, record.replication_factor)
-        replicated = record.replication_factor >= 3
-        if replicated not in self._plain_configs:
-            self._plain_configs[replicated] = topic_settings.effective(
-                {}, self.config_layers(), record.replication_factor
-            )
-        return self._plain_configs[replicated]
-
     def held(self) -> Iterator[tuple[str, Record, int]]:
         """Everything, as keys, records and revisions."""
         for key, single in self._singles.items():
             yield key, single.record, single.revision
-        for key, config in (*self._broker_configs.items(), *self._group_configs.items()):
-            yield key, config.record, config.revision
+        yield from self.settings.held()
         for number, broker in self._brokers.items():
             yield broker_key(number), broker.record, broker.epoch
         for number, leaving in self._leaving.items():
@@ -342,32 +264,20 @@ class Image:
 
     def _on_leaving(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         changed.brokers.add(int(rest))
-        _hold(self._leaving, LeavingRecord, int(rest), entry)
+        hold(self._leaving, LeavingRecord, int(rest), entry)
 
     def _on_member(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         changed.members.add(int(rest))
-        _hold(self._members, MemberRecord, int(rest), entry)
+        hold(self._members, MemberRecord, int(rest), entry)
 
     def _on_deleted(self, rest: str, entry: Entry | None, _changed: Changed) -> None:
-        _hold(self._deleted, DeletedRecord, bytes.fromhex(rest), entry)
+        hold(self._deleted, DeletedRecord, bytes.fromhex(rest), entry)
 
     def _on_config(self, rest: str, entry: Entry | None, changed: Changed) -> None:
-        key = f"/configs/{rest}"
+        self.settings.replay(rest, entry, changed)
         if rest.startswith("brokers/"):
-            changed.broker_configs = True
-            _hold(self._broker_configs, ConfigRecord, key, entry)
-            self._forget_settings()
-        elif rest.startswith("groups/"):
-            changed.group_configs.add(group_of_config_key(key))
-            _hold(self._group_configs, ConfigRecord, key, entry)
-            self._group_settings.pop(key, None)
-
-    def _forget_settings(self) -> None:
-        """Those in force, as the brokers' that they depend on have changed."""
-        self._plain_configs.clear()
-        self._group_settings.clear()
-        for topic in self._topics.values():
-            topic.config = None
+            for topic in self._topics.values():
+                topic.config = None  # it depends on the brokers'
 
     def _on_topic(self, name: str, entry: Entry | None, changed: Changed) -> None:
         topic = self._topics.get(name)
@@ -447,10 +357,3 @@ class Image:
 
 def _collision(name: str) -> str:
     return name.replace(".", "_")
-
-
-def _hold(held: dict[K, Held[R]], kind: type[R], key: K, entry: Entry | None) -> None:
-    if entry is None:
-        held.pop(key, None)
-    else:
-        held[key] = Held(decode(kind, entry.key, entry.value), entry.revision)

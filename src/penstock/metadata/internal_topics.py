@@ -65,7 +65,7 @@ def check_internal_configs(image: Image, topic: Topic, configs: Mapping[str, str
     if topic.name not in INTERNAL:
         return
     replicas = topic.record.replication_factor
-    config = topic_settings.effective(configs, image.config_layers(), replicas)
+    config = topic_settings.effective(configs, image.settings.layers(), replicas)
     own = {name: getattr(config, TOPIC_SETTINGS[name].attribute) for name in configs}
     if config.cleanup_policy != ("compact",):
         raise _needs(topic, "cleanup.policy", "is compact: old offsets would be deleted")

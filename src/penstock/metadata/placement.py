@@ -38,7 +38,7 @@ def _rack(image: Image, number: int) -> str:
 
 
 def drains(image: Image, number: int) -> bool:
-    held = image.broker_config(number)
+    held = image.settings.broker_config(number)
     return held is not None and held.record.configs.get(DRAINING, "").strip().lower() in _TRUE
 
 

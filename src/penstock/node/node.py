@@ -79,7 +79,7 @@ class Node:
         secret = chance.uuid() + chance.uuid()
         texts = self.settings.texts
         await self.keeper.start(_text(chance.uuid()), secret, shared(texts))
-        for line in unheeded(texts, self.image.cluster_configs):
+        for line in unheeded(texts, self.image.settings.cluster_configs):
             log.warning(line)
         self.log_dir = LogDir(
             disk,

@@ -86,7 +86,7 @@ class Recovering:
     def _claim(self, topic: Topic, index: int) -> None:
         try:
             log_id = topic.log_id(index)
-            self._log_dir.log_for(topic.name, index, log_id, self._image.config(topic))
+            self._log_dir.log_for(topic.name, index, log_id, self._image.settings.of_topic(topic))
         except (OSError, Unusable) as problem:
             log.error("%s-%d is left out: %s", topic.name, index, problem)
 

@@ -113,7 +113,7 @@ class Rejoining:
         is_last = {*record.isr, *record.eligible} == {self._node_id}
         if known is not None and known.damage:  # others have what is damaged here
             return not is_last
-        if not (log_dir.was_clean or self._image.config(topic).flush_on_acks_all):
+        if not (log_dir.was_clean or self._image.settings.of_topic(topic).flush_on_acks_all):
             return not is_last  # else nobody could lead, and there is no more than is left here
         if known is not None and known.was_cut:  # what looks torn may be damaged, and acknowledged
             others = self._image.brokers.keys() - {self._node_id}

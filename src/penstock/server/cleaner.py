@@ -62,7 +62,7 @@ class Cleaner:
         """The others are not even opened, if nobody has used them since the start."""
         image = self._broker.image
         topic = image.topic(name)
-        if topic is None or not image.config(topic).compacts:
+        if topic is None or not image.settings.of_topic(topic).compacts:
             return None
         try:
             return self._broker.replica(topic, index)

@@ -140,7 +140,7 @@ class Reducing:
             await self._close(topic)
 
     def _is_due(self, topic: Topic, closing: Closing) -> bool:
-        config, now_ms = self._image.config(topic), self._clock.now_ms()
+        config, now_ms = self._image.settings.of_topic(topic), self._clock.now_ms()
         tried_ms = closing.reopened_ms
         if tried_ms and now_ms < tried_ms + PAUSES_BETWEEN * config.partitions_close_max_pause_ms:
             return False
@@ -152,7 +152,7 @@ class Reducing:
         """Whether groups can be expected at the end within the pause: they are there now, or have
         read all that there was half a pause ago. Others may go on writing, and groups commit only
         now and then."""
-        config, now_ms = self._image.config(topic), self._clock.monotonic_ms()
+        config, now_ms = self._image.settings.of_topic(topic), self._clock.monotonic_ms()
         with_idle = config.partitions_close_when == "drained"
         if not survey.behind(survey.marks(), with_idle=with_idle):
             return True
@@ -174,7 +174,8 @@ class Reducing:
 
     async def _finish(self, topic: Topic, closing: Closing) -> None:
         """Cut over, if all is read; or give up, if that takes too long."""
-        until_ms = closing.closed_ms + self._image.config(topic).partitions_close_max_pause_ms
+        config = self._image.settings.of_topic(topic)
+        until_ms = closing.closed_ms + config.partitions_close_max_pause_ms
         problem = "not all of its leaders know that they are closed"
         if is_closed(topic):
             try:
@@ -195,7 +196,7 @@ class Reducing:
         """Empty if there is none."""
         if not survey.is_settled():
             return "not all that was written to them is committed"
-        is_drained = self._image.config(topic).partitions_close_when == "drained"
+        is_drained = self._image.settings.of_topic(topic).partitions_close_when == "drained"
         behind = survey.behind(survey.marks(), with_idle=is_drained)
         told = [f"group {name} has {lag} messages to read" for name, lag in behind.items()]
         more = [f"{len(told) - GROUPS_TOLD} more groups too"] if len(told) > GROUPS_TOLD else []

@@ -58,5 +58,5 @@ def _names(broker: Broker, kind: ResourceType) -> Iterable[str]:
         case ResourceType.BROKER:
             return map(str, sorted(broker.image.brokers))
         case ResourceType.GROUP:
-            return broker.image.group_configs()
+            return broker.image.settings.group_configs()
     return ()

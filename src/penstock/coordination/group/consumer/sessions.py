@@ -21,7 +21,7 @@ def touch(turn: Turn, group: str, body: Consumer, member: ConsumerMember) -> Non
     if classic is not None:
         timeout_ms = classic.session_timeout_ms
     else:
-        timeout_ms = turn.image.group_settings(group).consumer_session_timeout_ms
+        timeout_ms = turn.image.settings.of_group(group).consumer_session_timeout_ms
     deadline_ms = turn.time_ms + timeout_ms
     body.sessions[member.id] = deadline_ms
     body.due_ms = min(body.due_ms, deadline_ms)
@@ -55,5 +55,5 @@ def _has_gone_on(body: Consumer, before: Holding, member: ConsumerMember) -> boo
 
 def interval_ms(turn: Turn, group: str, size: int) -> int:
     """How often members are to send heartbeats."""
-    given = turn.image.group_settings(group).consumer_heartbeat_interval_ms
+    given = turn.image.settings.of_group(group).consumer_heartbeat_interval_ms
     return given or min(max(size * INTERVAL_MS_EACH, INTERVAL_MS_MIN), INTERVAL_MS_MAX)

@@ -368,10 +368,10 @@ def test_folders_of_topics_that_are_known_to_be_deleted_are_doomed(
     put(folder.log_for("other", 0, OTHER_ID, CONFIG), b"a")
     folder.close()
     folder = a_folder(disk, path)
-    folder.deleted = {TOPIC_ID}
+    folder.folders.deleted = {TOPIC_ID}
     orders(folder, 0, b"new topic's id!!")
     folder.set_aside_unclaimed()
-    doomed = sorted(Path(each).name.partition(".")[0] for each in folder.take_doomed())
+    doomed = sorted(Path(each).name.partition(".")[0] for each in folder.folders.take_doomed())
     assert doomed == ["orders-0", "orders-1"]
     assert list(path.glob("other-0.*-stray")), "nobody has said that this one was deleted"
 
@@ -388,28 +388,28 @@ def test_what_was_set_aside_is_doomed_once_its_topic_is_known_to_be_deleted(
         folder.set_aside_unclaimed()
         folder.abandon()
     folder = a_folder(disk, path)
-    folder.deleted = {OTHER_ID}
-    folder.doom_deleted()
-    assert folder.take_doomed() == []
-    folder.deleted = {topic_id}
-    folder.doom_deleted()
-    assert sorted(folder.take_doomed()) == sorted(map(str, path.glob("*-stray")))
+    folder.folders.deleted = {OTHER_ID}
+    folder.folders.doom_deleted()
+    assert folder.folders.take_doomed() == []
+    folder.folders.deleted = {topic_id}
+    folder.folders.doom_deleted()
+    assert sorted(folder.folders.take_doomed()) == sorted(map(str, path.glob("*-stray")))
 
 
 def test_a_deleted_log_is_moved_out_of_the_way_at_once(disk: RealDisk, path: Path) -> None:
     folder = a_folder(disk, path)
     put(orders(folder), b"a")
     folder.delete_log("orders", 0, OTHER_ID)
-    assert folder.take_doomed() == []
+    assert folder.folders.take_doomed() == []
     folder.delete_log("orders", 0, TOPIC_ID)
-    (doomed,) = folder.take_doomed()
+    (doomed,) = folder.folders.take_doomed()
     assert Path(doomed).name.endswith("-delete")
     assert not (path / "orders-0").exists()
     fresh = orders(folder, topic_id=OTHER_ID)
     assert fresh.end_offset == 0
     put(fresh, b"new")
     folder.close()
-    assert a_folder(disk, path).take_doomed() == [doomed]
+    assert a_folder(disk, path).folders.take_doomed() == [doomed]
 
 
 def test_a_deleted_log_that_never_had_a_folder_is_set_aside_by_nobody(
@@ -429,7 +429,7 @@ def test_a_topic_made_anew_dooms_what_the_deleted_one_has_left(disk: RealDisk, p
     held = old.read(0, 1000, 1)
     assert held is not None
     put(orders(folder, topic_id=OTHER_ID), b"new")
-    (doomed,) = folder.take_doomed()
+    (doomed,) = folder.folders.take_doomed()
     held.range.file.close()
     assert held.range.file.path.startswith(doomed)
     assert b"a" in held.range.file.read(0, 1000)

@@ -89,7 +89,7 @@ def test_a_search_ends_with_its_log(disk: RealDisk, tmp_path: Path) -> None:
     steps = reindex(log, segment)
     in_the_search(steps)
     folder.delete_log("orders", 0, TOPIC_ID)
-    for doomed in folder.take_doomed():
+    for doomed in folder.folders.take_doomed():
         disk.remove_folder(doomed)
     assert list(steps) == [None]
     assert not segment.is_being_reindexed

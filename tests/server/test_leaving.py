@@ -66,7 +66,7 @@ class Stage:
         house.desk.append("news", count=3)
 
     def _remove(self) -> None:
-        self.doomed += self.house.broker.log_dir.take_doomed()
+        self.doomed += self.house.broker.log_dir.folders.take_doomed()
 
     def leave(self) -> None:
         record = PartitionRecord(replicas=(LEADER,), leader=LEADER, isr=(LEADER,), leader_epoch=1)

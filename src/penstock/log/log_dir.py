@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 
 from penstock.config import TopicConfig
 from penstock.errors import Unusable
-from penstock.log import checkpoints, layout, recovery
-from penstock.log.checkpoints import Garbled, Meta, Partition
+from penstock.log import checkpoints, identity, layout, recovery
+from penstock.log.checkpoints import Garbled, Partition
+from penstock.log.folders import Folders, text_of
 from penstock.log.index_cache import IndexCache
 from penstock.log.moving import succeeded
 from penstock.log.noted import Noted
@@ -42,12 +42,12 @@ class LogDir:
         disk.make_folder(path)
         self._release = disk.lock(f"{path}/{layout.LOCK_FILE}")
         try:
-            self.meta = self._check_meta(cluster_id, node_id, directory_id)
-            self.mark = self._read_folder_mark()
+            self.meta = identity.checked_meta(disk, path, cluster_id, node_id, directory_id)
+            self.mark = identity.read_mark(disk, path)
             self._noted = Noted(disk, path)
             self.problems = self._noted.problems
             """What was found wrong here, and can be lived with."""
-            self.was_clean, self.stopped_at_epoch = self._take_clean_stop()
+            self.was_clean, self.stopped_at_epoch = identity.take_clean_stop(disk, path)
             if self.was_clean:
                 self.problems += [f"{each} is missing" for each in self._noted.missing]
             self.was_clean &= not self.problems
@@ -56,15 +56,7 @@ class LogDir:
             raise
         self.logs: dict[Partition, PartitionLog] = {}
         self.indexes = IndexCache()
-        names = disk.list(path)
-        for name in names:
-            if name.endswith(layout.TEMPORARY):
-                disk.remove(f"{path}/{name}")
-        self._folders = {name for name in names if layout.parse_folder(name)}
-        self._strays = [name for name in names if name.endswith(layout.STRAY)]
-        self.deleted: Collection[bytes] = ()
-        """Ids of topics that are known to have been deleted."""
-        self._doomed = [f"{path}/{name}" for name in names if name.endswith(layout.DELETING)]
+        self.folders = Folders(disk, path)
         self._unrecovered: set[Partition] = set()
         self.unrecoverable: dict[Partition, str] = {}
         """Logs that `recover_all` had to leave out, and why; not served before the next start."""
@@ -72,51 +64,10 @@ class LogDir:
         self._stuck: set[Partition] = set()
         """Places of logs that belong elsewhere, and could not be moved there."""
 
-    # Identity
-
-    def _check_meta(self, cluster_id: str | None, node_id: int, directory_id: str) -> Meta:
-        path = f"{self.path}/{layout.META_FILE}"
-        if not self.disk.exists(path):
-            if cluster_id is None:
-                raise Unusable(f"{self.path} belongs to no cluster yet, and none was given")
-            meta = Meta(cluster_id, node_id, directory_id)
-            self.disk.write_whole(path, checkpoints.encode_meta(meta))
-            return meta
-        meta = checkpoints.decode_meta(self.disk.read_whole(path), path)
-        if cluster_id is not None and meta.cluster_id != cluster_id:
-            raise Unusable(
-                f"{self.path} belongs to cluster {meta.cluster_id}, and this is {cluster_id}: give "
-                "the broker the metadata store it had before, or an empty data folder"
-            )
-        if meta.node_id != node_id:
-            raise Unusable(
-                f"{self.path} belongs to broker {meta.node_id}, and this is {node_id}: start it "
-                f"with --node-id {meta.node_id}, or with a data folder of its own"
-            )
-        return meta
-
-    def _read_folder_mark(self) -> int:
-        """0 for a folder that never had one, or whose mark cannot be read: it counts as an older
-        copy then, which is safe."""
-        path = f"{self.path}/{layout.MARK_FILE}"
-        found = self.disk.read_whole(path) if self.disk.exists(path) else None
-        return (checkpoints.decode_mark(found, path) or 0) if found is not None else 0
-
     def write_mark(self, mark: int) -> None:
         """May take place off the loop."""
-        path = f"{self.path}/{layout.MARK_FILE}"
-        self.disk.write_whole(path, checkpoints.encode_mark(mark))
+        identity.write_mark(self.disk, self.path, mark)
         self.mark = mark
-
-    def _take_clean_stop(self) -> tuple[bool, int]:
-        """The mark counts for one start: from now on a crash is a crash."""
-        path = f"{self.path}/{layout.CLEAN_STOP_FILE}"
-        if not self.disk.exists(path):
-            return False, -1
-        epoch = checkpoints.decode_clean_stop(self.disk.read_whole(path))
-        self.disk.remove(path)
-        self.disk.sync_folder(self.path)
-        return epoch is not None, -1 if epoch is None else epoch
 
     # Logs
 
@@ -145,18 +96,18 @@ class LogDir:
             self.indexes,
             on_lowered=self._write_lowered,
         )
-        if name in self._folders and self._is_ours(key, name, topic_id):
+        if name in self.folders.names and self._is_ours(key, name, topic_id):
             self._adopt(key, log)
         elif self.is_missing(topic, index, topic_id):
             self._go_on_after(log, self._noted.recovery_points[key])
         self._unreadable.discard(name)
-        self._folders.add(name)
+        self.folders.names.add(name)
         self.logs[key] = log
         return log
 
     def has_folder(self, topic: str, index: int) -> bool:
         """Whether anything was ever written for a partition; the others need no log yet."""
-        return layout.folder_name(topic, index) in self._folders
+        return layout.folder_name(topic, index) in self.folders.names
 
     def is_missing(self, topic: str, index: int, topic_id: bytes) -> bool:
         """Whether a partition once had records, and its folder is gone."""
@@ -179,11 +130,11 @@ class LogDir:
                 return True
             if found is not None and self._noted.knows(key, topic_id):
                 raise Unusable(
-                    f"{path} says topic {_text(found)}, and the last checkpoint {_text(topic_id)}: "
-                    "put the folder back that was there, or move it away"
+                    f"{path} says topic {text_of(found)}, and the last checkpoint "
+                    f"{text_of(topic_id)}: put the folder back that was there, or move it away"
                 )
             if found is not None:
-                new = self._set_aside(name, found)
+                new = self.folders.set_aside(name, found)
                 lines.warning("%s belongs to no topic of this cluster: it is %s now", name, new)
                 return False
         if not self.disk.exists(f"{self.path}/{name}"):
@@ -227,48 +178,13 @@ class LogDir:
         log.cleaned_to = noted.cleaned.get(key, 0)
         log.end_offset = log.written_end = log.synced_end = log.recovery_point
 
-    def _set_aside(self, name: str, topic_id: bytes) -> str:
-        """Kept, unless the cluster says that its topic was deleted: then it is doomed."""
-        if topic_id in self.deleted:
-            new = self._move(name, topic_id, layout.DELETING)
-            self._doomed.append(new)
-            lines.info("%s is removed: its topic was deleted while this broker was away", name)
-        else:
-            new = self._move(name, topic_id, layout.STRAY)
-            self.disk.sync_folder(self.path)
-        return new
-
-    def _move(self, name: str, topic_id: bytes, suffix: str) -> str:
-        old = f"{self.path}/{name}"
-        new = f"{old}.{_text(topic_id)}{suffix}"
-        if self.disk.exists(old):
-            if suffix == layout.STRAY:
-                new = self._free_stray(new)
-            self.disk.remove_folder(new)
-            self.disk.rename(old, new)
-        self._folders.discard(name)
-        return new
-
-    def _free_stray(self, wanted: str) -> str:
-        """What was set aside before is not for us to remove."""
-        name, number = wanted, 1
-        while self.disk.exists(name):
-            name, number = f"{wanted.removesuffix(layout.STRAY)}.{number}{layout.STRAY}", number + 1
-        return name
-
     def set_aside_unclaimed(self) -> list[str]:
         """Folders that no log was asked for: the cluster knows no such partition here."""
         claimed = {layout.folder_name(*key) for key in self.logs} | self._unreadable
-        unclaimed = sorted(self._folders - claimed)
-        moved = [self._set_aside(name, self._id_in(name) or b"") for name in unclaimed]
+        folders = self.folders
+        unclaimed = sorted(folders.names - claimed)
+        moved = [folders.set_aside(name, folders.id_in(name) or b"") for name in unclaimed]
         return [name for name in moved if name.endswith(layout.STRAY)]
-
-    def doom_deleted(self) -> None:
-        """What was set aside at an earlier start goes too, once the cluster says what it was."""
-        wanted = {_text(topic_id) for topic_id in self.deleted}
-        for name in self._strays:
-            if layout.topic_of_stray(name) in wanted:
-                self._doomed.append(f"{self.path}/{name}")
 
     def take_over(self, old: Partition, new: Partition, log_id: bytes) -> None:
         """A partition has another place now: its log goes there, with all that is noted of it.
@@ -277,14 +193,14 @@ class LogDir:
         """
         self._noted.rename(old, new, log_id)
         log, name = self.logs.get(old), layout.folder_name(*old)
-        if log is None and (name not in self._folders or self._id_in(name) != log_id):
+        if log is None and (name not in self.folders.names or self.folders.id_in(name) != log_id):
             return
         if log is not None and log.topic_id != log_id:
             return
         self._stuck.add(old)
         if log is not None and log.is_open:
             log.write_out()
-        self._rename_folder(name, layout.folder_name(*new))
+        self.folders.rename(name, layout.folder_name(*new))
         self._stuck.discard(old)
         if log is not None:
             del self.logs[old]
@@ -295,41 +211,20 @@ class LogDir:
         if old in self.unrecoverable:
             self.unrecoverable[new] = self.unrecoverable.pop(old)
 
-    def _rename_folder(self, old: str, new: str) -> None:
-        if self.disk.exists(f"{self.path}/{old}"):
-            if self.disk.exists(f"{self.path}/{new}"):
-                self._set_aside(new, self._id_in(new) or b"")
-            self.disk.rename(f"{self.path}/{old}", f"{self.path}/{new}")
-        self._folders.discard(old)
-        self._folders.add(new)
-
-    def _id_in(self, name: str) -> bytes | None:
-        """Whose log is in a folder, as it says itself."""
-        path = f"{self.path}/{name}/{layout.PARTITION_FILE}"
-        with suppress(OSError, Unusable):
-            return checkpoints.decode_partition(self.disk.read_whole(path), path)
-        return None
-
     def delete_log(self, topic: str, index: int, *log_ids: bytes) -> None:
-        """Take a log away, if it has one of these ids. Its folder is doomed: to be removed off the
-        loop.
-
-        Not synced: what a crash brings back belongs to no topic any more, and is set aside.
-        """
-        if folder := self._take_away(topic, index, log_ids, layout.DELETING):
-            self._doomed.append(folder)
+        """Take a log away, if it has one of these ids. Its folder is doomed."""
+        self._take_away(topic, index, log_ids, self.folders.doom)
 
     def set_aside_log(self, topic: str, index: int, *log_ids: bytes) -> str:
         """The same, but its folder is kept; what that is called now, "" if there is none."""
         log = self.logs.get((topic, index))
         if log is not None and log.is_open:
             log.write_out()
-        folder = self._take_away(topic, index, log_ids, layout.STRAY)
-        if folder:
-            self.disk.sync_folder(self.path)
-        return folder
+        return self._take_away(topic, index, log_ids, self.folders.keep)
 
-    def _take_away(self, topic: str, index: int, log_ids: Sequence[bytes], suffix: str) -> str:
+    def _take_away(
+        self, topic: str, index: int, log_ids: Sequence[bytes], move: Callable[[str, bytes], str]
+    ) -> str:
         log = self.logs.get((topic, index))
         if log is None or log.topic_id not in log_ids:
             return ""
@@ -337,20 +232,15 @@ class LogDir:
         self._unrecovered.discard((topic, index))
         self.unrecoverable.pop((topic, index), None)
         self._noted.forget((topic, index))
-        self._folders.discard(layout.folder_name(topic, index))
+        self.folders.names.discard(layout.folder_name(topic, index))
         log.is_deleted = True
         if not self.disk.exists(log.folder):
             return ""
-        folder = self._move(layout.folder_name(topic, index), log.topic_id, suffix)
+        folder = move(layout.folder_name(topic, index), log.topic_id)
         for segment in log.segments:
             segment.file.moved(folder)  # for those who are reading
             segment.file.close()  # for the room that it takes
         return folder
-
-    def take_doomed(self) -> list[str]:
-        """Folders of deleted logs that are still there."""
-        doomed, self._doomed = self._doomed, []
-        return doomed
 
     def recover_all(self) -> Iterator[None]:
         """Recover every log that was asked for, in slices; nothing to do after a clean stop, but
@@ -421,8 +311,7 @@ class LogDir:
             log.synced_end = log.written_end
         self.checkpoint()
         if not self._unrecovered:
-            mark = checkpoints.encode_clean_stop(broker_epoch)
-            self.disk.write_whole(f"{self.path}/{layout.CLEAN_STOP_FILE}", mark)
+            identity.leave_clean_stop(self.disk, self.path, broker_epoch)
         self.abandon()
 
     def abandon(self) -> None:
@@ -440,7 +329,3 @@ class LogDir:
         for folder in folders:
             self.disk.sync_folder(folder)
         self.finish(broker_epoch)
-
-
-def _text(topic_id: bytes) -> str:
-    return urlsafe_b64encode(topic_id).rstrip(b"=").decode()

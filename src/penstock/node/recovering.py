@@ -27,8 +27,8 @@ class Recovering:
 
     async def run(self) -> None:
         log_dir, image = self._log_dir, self._image
-        log_dir.deleted = image.deleted.keys()
-        log_dir.doom_deleted()
+        log_dir.folders.deleted = image.deleted.keys()
+        log_dir.folders.doom_deleted()
         for topic in image.topics.values():
             take_over_logs(log_dir, topic)
         for topic in image.topics.values():

@@ -212,7 +212,7 @@ class Upkeep:
 
     def remove_doomed(self) -> None:
         """Folders of logs that were deleted."""
-        self._remove_later(self._broker.log_dir.take_doomed(), 0, self._disk.remove_folder)
+        self._remove_later(self._broker.log_dir.folders.take_doomed(), 0, self._disk.remove_folder)
 
     def _remove_replaced(self, compaction: Compaction, delay_ms: int) -> None:
         """Segments that compaction has put others in the place of."""

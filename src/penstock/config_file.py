@@ -58,6 +58,8 @@ def parse_bytes(data: bytes, path: str | Path) -> dict[str, str]:
         tables = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         raise Unusable(f"{path} is not TOML: {error}; {SAMPLE_HINT}") from None
+    except (ValueError, RecursionError) as error:  # numbers and lists that nobody means
+        raise Unusable(f"{path} cannot be read: {error}; {SAMPLE_HINT}") from None
     texts: dict[str, str] = {}
     for name, value in _flat("", tables):
         if name in texts:

@@ -22,7 +22,7 @@ from penstock.api.handlers import k00_produce
 from penstock.api.handlers.k00_produce_single import Pledge, produce_single
 from penstock.api.outcome import NO_ANSWER, Later, Resume
 from penstock.errors import ErrorCode
-from penstock.wire.batch import HEADER_SIZE, read_header, seal
+from penstock.wire.batch import HEADER_SIZE, check, read_header, seal
 from penstock.wire.codec import encode_request
 from penstock.wire.compression import Codec
 from penstock.wire.messages.k00_produce import PartitionProduceData, ProduceRequest, ProduceResponse
@@ -502,6 +502,37 @@ def to_many(topic: str, partitions: int, acks: int) -> ProduceRequest:
     data = request.topic_data[0].partition_data
     data += [PartitionProduceData(index, a_batch(b"one")) for index in range(1, partitions)]
     return request
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1, k00_produce.AT_ONCE])
+async def test_no_pause_leaves_a_batch_in_the_buffer_that_others_receive_into(
+    desk: Desk, beyond: int
+) -> None:
+    partitions = k00_produce.AT_ONCE + beyond
+    desk.create("news", partitions)
+    desk.ask(to_many("news", k00_produce.NEW_LOGS_AT_ONCE, acks=1), 9)
+    for _ in range(2):  # the first time logs are made, too
+        call = desk.call(to_many("news", partitions, acks=1), 9)
+        assert isinstance(call.request, ProduceRequest)
+        received = [part.records for part in call.request.topic_data[0].partition_data]
+        outcome = call.run(desk.broker)
+        while True:
+            for index in range(partitions):  # as at the end of every pass
+                desk.broker.leader("news", index).log.write_out()
+            for each in received:
+                assert isinstance(each, memoryview)
+                each[:] = bytes(len(each))
+            if not isinstance(outcome, Resume):
+                break
+            outcome = outcome.then(await outcome.work())
+        codes = {part.error_code for part in outcome.responses[0].partition_responses}
+        assert codes == {0}
+    for index in range(partitions):
+        log = desk.broker.leader("news", index).log
+        found = log.read(log.end_offset - 1, 1 << 20, log.end_offset)
+        assert found is not None
+        stored = found.range.file.read(found.range.position, found.range.length)
+        check(memoryview(stored))  # its checksum, too
 
 
 async def test_what_is_for_hundreds_of_partitions_is_appended_and_written_in_slices(

@@ -88,3 +88,27 @@ def test_only_so_many_are_remembered() -> None:
     refused.check(PLACE, batch(6, 0), 1)
     with pytest.raises(Refused):
         refused.check(PLACE, batch(6, 1), 1)
+
+
+def test_what_is_refused_again_and_again_is_remembered_as_long(refused: RefusedBatches) -> None:
+    for now_ms in range(0, 3 * FORGOTTEN_MS, FORGOTTEN_MS // 2):
+        refused.note(PLACE, batch(5), NOT_LEADER, now_ms)
+    with pytest.raises(Refused):
+        refused.check(PLACE, batch(6), 3 * FORGOTTEN_MS)
+
+
+def test_a_new_epoch_takes_the_place_of_the_one_before(refused: RefusedBatches) -> None:
+    refused.note(PLACE, batch(0, epoch=1), NOT_LEADER, 1)
+    with pytest.raises(Refused):
+        refused.check(PLACE, batch(1, epoch=1), 2)
+
+
+def test_what_nobody_sends_again_is_forgotten_whoever_comes_next(refused: RefusedBatches) -> None:
+    refused.check(("other", bytes(16), 0), batch(5, producer_id=8), FORGOTTEN_MS)
+    assert not refused
+
+
+def test_names_that_no_topic_has_are_not_kept() -> None:
+    refused = RefusedBatches()
+    refused.note(("n" * 250, bytes(16), 0), batch(5), NOT_LEADER, 0)
+    assert not refused

@@ -41,6 +41,9 @@ def test_names_may_be_quoted_or_tables(tmp_path: Path, text: str) -> None:
         ('"node.id" = 1\n[node]\nid = 2\n', r"sets node\.id twice"),
         ("node.id = 1979-05-27\n", r"node\.id must be a text, a number"),
         ('"node.idd" = 1\n', r"did you mean node\.id\?"),
+        ('"broker.rack" = "' + "r" * 250 + '"\n', r"broker\.rack: .*at most 249 characters"),
+        ("node.id = " + "1" * 5000 + "\n", r"cannot be read: .*digits"),
+        ("node.id = " + "[" * 5000 + "]" * 5000 + "\n", r"cannot be read: .*recursion"),
         ('"log.retention.ms" = -2\n', r"log\.retention\.ms: -2 is less than -1"),
     ],
 )

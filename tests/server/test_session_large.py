@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.raw_client import frame_of
+from tests.raw_client import a_batch, frame_of, produce_of
 from tests.server.house import House
 
 from penstock.api.dispatch import ELEMENTS_AT_ONCE_MAX, ELEMENTS_MAX, PARTITIONS_AT_ONCE_MAX
 from penstock.server import decoding
 from penstock.wire.codec import decode_response
+from penstock.wire.messages.k00_produce import TopicProduceData
 from penstock.wire.messages.k01_fetch import (
     FetchPartition,
     FetchRequest,
@@ -75,6 +76,17 @@ async def test_who_leaves_while_its_request_is_decoded_leaves_nothing_behind(hou
     house.session_of(connection).close()
     assert await house.ask(house.connect(), asking_for(ELEMENTS_AT_ONCE_MAX + 1), VERSION)
     assert house.door.connections == 1
+
+
+async def test_a_produce_request_with_many_empty_topics_is_carried_out(house: House) -> None:
+    """It is decoded off the loop, and its batch gets its offset where it lies."""
+    house.desk.create("news")
+    request = produce_of("news", a_batch(b"value"), acks=1)
+    empty = [TopicProduceData(f"topic-{each}", partition_data=[]) for each in range(6_000)]
+    request.topic_data += empty
+    answer = await house.ask(house.connect(), request, VERSION)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+    assert house.broker.leader("news", 0).log.end_offset == 1
 
 
 def fetching(count: int, session_epoch: int = -1) -> FetchRequest:

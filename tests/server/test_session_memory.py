@@ -113,6 +113,23 @@ async def test_a_large_request_that_waits_itself_counts_until_it_is_done(house: 
     assert house.door.budget.used == 0
 
 
+async def test_requests_in_the_shared_buffer_that_wait_themselves_count_with_the_beginnings(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "KEPT_MAX", 150_000)
+    house.desk.create("news", record_validation="full")
+    connections = [house.connect() for _ in range(4)]
+    request = large_request(100_000)
+    for connection in connections:
+        connection.give(request + METADATA)
+    assert 200_000 <= house.door.kept <= 250_000
+    assert house.door.budget.used >= 200_000
+    house.session_of(connections[0]).close()
+    for connection in connections[1:]:
+        await house.receive(connection, 2)
+    assert (house.door.kept, house.door.budget.used) == (0, 0)
+
+
 async def test_a_request_that_waits_for_our_memory_does_not_count_as_one_that_never_ends(
     make_house: Callable[..., House],
 ) -> None:

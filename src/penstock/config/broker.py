@@ -10,9 +10,16 @@ from penstock.config.units import DAY_MS, INT_MAX, MIB, MINUTE_MS
 from penstock.errors import ErrorCode, Refused
 from penstock.settings import LONG_MAX, Setting, setting, settings_of
 
+TEXT_CHARS_MAX = 249
+
 
 def _some_assignor(assignors: tuple[str, ...]) -> str | None:
     return None if assignors else "at least one of uniform, range is needed"
+
+
+def _short(text: str) -> str | None:
+    """Clients are told of it again and again, some with a length of 15 bits."""
+    return None if len(text) <= TEXT_CHARS_MAX else f"at most {TEXT_CHARS_MAX} characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,12 @@ class BrokerConfig:
         at_most=30 * MINUTE_MS,
         doc="How long the cluster waits for a broker that gives no sign of life.",
     )
-    rack: str = setting("broker.rack", "", doc="Where the broker stands; replicas are kept apart.")
+    rack: str = setting(
+        "broker.rack",
+        "",
+        check=_short,
+        doc="Where the broker stands; replicas are kept apart.",
+    )
     log_level: str = setting(
         "log.level",
         "info",

@@ -44,6 +44,11 @@ class Intake:
         return self._frames.big_size > 0
 
     @property
+    def is_granted(self) -> bool:
+        """Whether the request at hand is in the budget."""
+        return self._granted > 0
+
+    @property
     def is_between_frames(self) -> bool:
         return self._frames.is_between_frames
 

@@ -47,10 +47,12 @@ class Session:
         "_client",
         "_connection",
         "_door",
+        "_held",
         "_intake",
         "_reading",
         "_refused",
         "_task",
+        "_task_bytes",
         "_will_go_on",
         "active_ms",
         "closed",
@@ -63,6 +65,10 @@ class Session:
         self._answers = Outbox()
         self._backlog: list[memoryview] = []
         self._task: asyncio.Task[None] | None = None
+        self._task_bytes = 0
+        """Of the request that it is for, unless that is in the budget."""
+        self._held = 0
+        """Bytes of requests that wait here, and are not in the budget."""
         self._reading = False
         self._will_go_on = False
         self._refused = RefusedBatches()
@@ -171,8 +177,19 @@ class Session:
                 break
         self._finish_pass()
         self._release_if_handled()
+        if self._task is not None or self._backlog or self._held:
+            self._note_held()
         if self._backlog and not self._is_held_up():
             self._go_on_soon()
+
+    def _note_held(self) -> None:
+        """While all connections hold much, larger requests are not received before there is room
+        in the budget."""
+        held = sum(map(len, self._backlog)) + (self._task_bytes if self._task else 0)
+        if self._intake.is_granted:
+            held = 0
+        self._door.kept += held - self._held
+        self._held = held
 
     def _release_if_handled(self) -> None:
         """A large request's memory, unless it waits, is kept for later, or has just begun."""
@@ -217,7 +234,13 @@ class Session:
             announce(leader)
         return not self._answers.has_unsent and not self.closed
 
+    def _announce_written(self) -> None:
+        """What has been appended so far, for an answer that takes its time. Raises OSError."""
+        for leader in self._door.write_out():
+            announce(leader)
+
     def _take(self, frame: memoryview, now_ms: int) -> None:
+        self._task_bytes = len(frame)
         try:
             short = None
             if not self._refused:
@@ -243,7 +266,7 @@ class Session:
 
     def _take_large(self, frame: memoryview, now_ms: int) -> None:
         """Its memory is about to be used again, and it is decoded on another thread."""
-        copy = memoryview(bytes(frame))
+        copy = memoryview(bytearray(frame))
         task = self._begin(self._answers.reserve(), partial(self._decoded, copy, now_ms))
         self._door.decoding.count(task)
 
@@ -322,6 +345,8 @@ class Session:
             elif result is NO_ANSWER:
                 self._answers.give_up(slot)
             else:
+                if call.is_long(result):
+                    self._announce_written()  # before there is a pause, in which it may be undone
                 self._answers.fill(slot, await self._door.decoding.encoded(call, result))
         except asyncio.CancelledError:  # the client has left: what it had appended stays
             self._door.settle()
@@ -335,6 +360,7 @@ class Session:
         self._task = None
         self._finish_pass()
         self._release_if_handled()
+        self._note_held()
         self._go_on()
 
     async def _finish_late(self, call: Call, slot: Slot, outcome: Any, until: float) -> None:
@@ -405,6 +431,8 @@ class Session:
             self._task.cancel()
         self._answers.clear()
         self._backlog.clear()
+        self._task_bytes = 0
+        self._note_held()
         self._connection.close()
         self._intake.close()
         self._door.forget(self)

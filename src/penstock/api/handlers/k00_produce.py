@@ -10,15 +10,16 @@ request does so.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call, Unanswerable
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
+from penstock.api.refused_batches import Place
 from penstock.api.slices import in_slices
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
@@ -43,6 +44,8 @@ from penstock.wire.messages.k00_produce import (
     TopicProduceResponse,
 )
 
+T = TypeVar("T")
+
 NONE, LEADER, ALL = 0, 1, -1
 TOPIC_IDS_SINCE = 13
 NEW_LOGS_AT_ONCE = 8
@@ -63,6 +66,7 @@ class Piece(NamedTuple):
     batch: memoryview
     header: BatchHeader
     answer: PartitionProduceResponse
+    place: Place
 
 
 class Pledge(NamedTuple):
@@ -89,14 +93,26 @@ class Produce:
     pieces: list[Piece] = field(default_factory=list)
     has_heavy: bool = False
     """Whether one of them has to be looked into."""
+    has_pauses: bool = False
+    """Whether there are so many of them that others get their turn in between."""
     is_kept: bool = False
     """Whether the batches are copies, and not in a receive buffer that is used again."""
 
     def outcome(self) -> Outcome[ProduceResponse]:
-        if sum(len(topic.partition_data) for topic in self.request.topic_data) > AT_ONCE:
+        count = sum(len(topic.partition_data) for topic in self.request.topic_data)
+        self.has_pauses = count > AT_ONCE
+        if self.has_pauses:
             self.keep_records()
-            return in_slices(self.broker, self.closed(), self.once_found)
-        return self.once_found(exhaust(self.closed()))
+        return self.stepwise(self.closed(), self.once_found)
+
+    def stepwise(
+        self, steps: Generator[None, None, T], then: Callable[[T], Outcome[ProduceResponse]]
+    ) -> Outcome[ProduceResponse]:
+        """With pauses only if the batches have been copied: in a pause the receive buffer is used
+        for what others send."""
+        if self.has_pauses:
+            return in_slices(self.broker, steps, then)
+        return then(exhaust(steps))
 
     def once_found(self, closed: list[PartitionLog]) -> Outcome[ProduceResponse]:
         """A log that takes long to open is waited for, and so do the requests after this one: were
@@ -109,7 +125,7 @@ class Produce:
         return Resume(work, lambda _: self.once_open())
 
     def once_open(self) -> Outcome[ProduceResponse]:
-        return in_slices(self.broker, self.check_all(), lambda _: self.once_checked())
+        return self.stepwise(self.check_all(), lambda _: self.once_checked())
 
     def once_checked(self) -> Outcome[ProduceResponse]:
         if self.has_heavy:
@@ -134,7 +150,7 @@ class Produce:
             for part in topic.partition_data:
                 yield topic, part
 
-    def check_all(self) -> Steps[None]:
+    def check_all(self) -> Generator[None, None, None]:
         count = 0
         for topic in self.request.topic_data:
             answered = TopicProduceResponse(topic.name, topic.topic_id, [])
@@ -192,11 +208,11 @@ class Produce:
         if header.is_transactional:
             raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
         _check_open(leader, header)
+        place = topic.name, topic.topic_id, part.index
         if refused := self.call.client.refused:
-            place = topic.name, topic.topic_id, part.index
             is_next = leader.log.producers.follows(header)
             refused.check(place, header, self.call.now_ms, is_next=is_next)
-        return Piece(leader, batch, header, answer)
+        return Piece(leader, batch, header, answer, place)
 
     def note_refused(
         self, topic: TopicProduceData, part: PartitionProduceData, code: ErrorCode
@@ -259,7 +275,7 @@ class Produce:
         return self.response
 
     def append(self, piece: Piece) -> Pledge | None:
-        leader, batch, header, answer = piece
+        leader, batch, header, answer, place = piece
         log = leader.log
         try:
             if leader.over is not None:
@@ -268,6 +284,8 @@ class Produce:
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
             _refuse(answer, refused)
+            if self.call.client.refused is not None:
+                self.call.client.refused.note(place, header, refused.code, self.call.now_ms)
             return None
         self.broker.appended(leader)
         answer.base_offset = done.base_offset

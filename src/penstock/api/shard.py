@@ -219,9 +219,7 @@ class Shard:
             except Exception:
                 self._coordinator.load_again(self)  # the turn has left its traces in memory
                 raise
-            for event in turn.events:
-                if event.ready is None:
-                    self.groups.apply(event)
+            turn.apply(self.groups.apply)
         if turn.wake_ms is not None:
             self._arm(group, turn.wake_ms)
         if turn.answers:

@@ -38,8 +38,8 @@ class Event(NamedTuple):
     version: int | None = None
     """That the value is written in, if it is not the newest: for tools that are older."""
     ready: tuple[bytes, bytes | None] | None = None
-    """Key and value, encoded ahead. It is not applied: what it says is in a state that is handed
-    on, or goes with another event."""
+    """Key and value, encoded ahead. It is not applied: what it says is in the state that the turn
+    hands on."""
 
     def encoded(self) -> tuple[bytes, bytes | None]:
         if self.ready is not None:
@@ -48,8 +48,8 @@ class Event(NamedTuple):
         return encode_key(self.key), value
 
 
-def ready_event(key: StoredKey, value: Versioned | None) -> Event:
-    return Event(key, value, None, Event(key, value).encoded())
+def ready_event(key: StoredKey, value: Versioned | None, version: int | None = None) -> Event:
+    return Event(key, value, version, Event(key, value, version).encoded())
 
 
 Answer = tuple[Reply, Any]
@@ -84,6 +84,7 @@ class Answers:
 
 class Turn:
     __slots__ = (
+        "_put_in_place",
         "answers",
         "chance",
         "config",
@@ -119,6 +120,7 @@ class Turn:
         self.room_bytes = room_bytes
         """For what this turn writes, where the disk is full but for that."""
         self.events: list[Event] = []
+        self._put_in_place: Callable[[], None] | None = None
         self.answers = Answers()
         self.wake_ms: float | None = None
         self.cost = TURN_COST
@@ -131,6 +133,19 @@ class Turn:
     def write_ready(self, events: Sequence[Event]) -> None:
         self.events += events
         self.cost += READY_COST * len(events)
+
+    def hand_on(self, put_in_place: Callable[[], None]) -> None:
+        """What this turn is about becomes another thing, which was made with events that are ready.
+        All other events are meant for that, whichever of them is the first."""
+        self._put_in_place = put_in_place
+
+    def apply(self, apply: Callable[[Event], None]) -> None:
+        """To memory, what has been written."""
+        if self._put_in_place is not None:
+            self._put_in_place()
+        for event in self.events:
+            if event.ready is None:
+                apply(event)
 
     def check_room(self, size_bytes: int) -> None:
         """Refuse what cannot be written: here, before it has left any traces in memory."""

@@ -44,6 +44,9 @@ class Group:
         self.wake_ms: float | None = None
         """When it is going to be looked at, if nothing happens before."""
 
+    def become(self, body: Classic | Consumer) -> None:
+        self.body = body
+
     @property
     def is_empty(self) -> bool:
         return not self.body.members

@@ -1,4 +1,5 @@
 """A coordinator without a broker, for tests: turns are decided, written as bytes, read and applied.
+After each of them memory is what a replay of the log would be.
 
 Time is moved by hand. At any moment the coordinator can be lost and loaded again from what a
 compacted log would have kept.
@@ -10,6 +11,8 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
+
+from tests.coordination.group.consumer.replay import check_replay
 
 from penstock.config import BrokerConfig
 from penstock.coordination.group import protocols
@@ -32,6 +35,7 @@ R = TypeVar("R")
 
 NAME = "readers"
 NOW_MS = 1_750_000_000_000
+REPLAYED_MAX = 100
 HOST = "/192.0.2.7"
 
 
@@ -59,6 +63,8 @@ class Stage:
         """By the last turn."""
         self.answers: list[Answer] = []
         self.wake_ms: float | None = None
+        self.is_tampered_with = False
+        """A test has put into memory what is in no log."""
         self.on_answer: Callable[[Any, Any], None] = lambda reply, answer: None
         """Told of answers to requests that have been waiting."""
 
@@ -121,7 +127,8 @@ class Stage:
             raw, value = event.encoded()
             self.log.pop(raw, None)
             self.log[raw] = value
-            self.groups.apply(_read(raw, value))
+        if turn.events:
+            turn.apply(lambda event: self.groups.apply(_read(*event.encoded())))
         if turn.wake_ms is not None:
             self.wake_ms = min(turn.wake_ms, self.wake_ms or turn.wake_ms)
         if self.group.is_forgotten:
@@ -129,7 +136,22 @@ class Stage:
         for waiting, late in self.answers:
             self.on_answer(waiting, late)
         self._check_deadlines()
+        self._check_replay(turn)
         return answer
+
+    def _check_replay(self, turn: Turn) -> None:
+        """Of a group of many only where it becomes another one: that takes long."""
+        is_handed_on = any(event.ready is not None for event in turn.events)
+        if self.is_tampered_with or not turn.events:
+            return
+        if is_handed_on or len(self.log) <= REPLAYED_MAX:
+            check_replay(self.groups.get(NAME) or Group(NAME), self._replayed())
+
+    def _replayed(self) -> Groups:
+        groups = Groups()
+        for raw, value in self.log.items():
+            groups.apply(_read(raw, value))
+        return groups
 
     def _check_deadlines(self) -> None:
         """Whatever has happened, nobody's time is up before the group is looked at for that."""
@@ -164,9 +186,7 @@ class Stage:
         """Another coordinator takes over. Ends may have been dropped from the log by now."""
         if not keeps_ends:
             self.log = {key: value for key, value in self.log.items() if value is not None}
-        self.groups, self.wake_ms = Groups(), None
-        for raw, value in self.log.items():
-            self.groups.apply(_read(raw, value))
+        self.groups, self.wake_ms = self._replayed(), None
         found = at_once(protocols.look_at(self.image, self.group, Pace()))
         self.run(lambda turn, group: protocols.begin(turn, group, found))
 

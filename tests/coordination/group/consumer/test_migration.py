@@ -221,6 +221,7 @@ def test_members_without_a_protocol_in_common_do_not_keep_a_group_from_becoming_
     one = ClassicClient(stage, "orders", protocol="range")
     one.join()
     stage.body.classic_votes["sticky"] += 1
+    stage.is_tampered_with = True
     ClassicClient(stage, "orders", protocol="sticky").join()
     native.leave()
     assert classic_body(stage).phase is Phase.JOINING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.coordination.group.consumer.answers import given, refusal
 from tests.coordination.group.consumer.classic_clients import ClassicClient, plan, running
@@ -169,3 +171,18 @@ def test_a_group_whose_members_name_too_many_topics_stays_what_it_is(
     running(stage, [one, other], [plan(), plan()])
     assert refusal(stage.join, "m1", "a") == ErrorCode.GROUP_ID_NOT_FOUND
     assert len(body(stage).members) == 2
+
+
+@pytest.mark.parametrize("fields", [{}, {"subscribed_topic_regex": "ord.*"}])
+def test_a_static_member_that_comes_back_as_the_first_of_kip_848_leaves_nothing_behind(
+    fields: dict[str, Any],
+) -> None:
+    stage = Stage()
+    topic = stage.create("orders", 4)
+    before, other = cooperative(stage, "i1"), cooperative(stage)
+    running(stage, [before, other], [plan(orders=[0, 1]), plan(orders=[2, 3])])
+    answer = stage.join("m1", "orders", instance_id="i1", **fields)
+    assert given(answer) == {topic: {0, 1}}
+    assert stage.body.members.keys() == {"m1", other.id}
+    assert stage.body.static == {"i1": "m1"}
+    assert stage.body.holders((topic, 0)) == {"m1"}

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from penstock.coordination.group.classic.phases import MOVES, Phase
 from penstock.coordination.group.members import metadata_bytes
 from penstock.coordination.turn import Reply
-
-if TYPE_CHECKING:
-    from penstock.coordination.group.consumer.state import Consumer
 
 K = TypeVar("K")
 
@@ -69,7 +66,6 @@ class Classic:
         "round_ends_ms",
         "round_extends_to_ms",
         "static",
-        "successor",
         "sync_ends_ms",
         "unsynced",
         "votes",
@@ -105,8 +101,6 @@ class Classic:
         """When what is in the log was decided, since 1970."""
         self.is_saved = False
         """Whether anything of it is in the log."""
-        self.successor: Consumer | None = None
-        """What the group becomes when it is applied that it is one of KIP-848."""
 
     @property
     def is_blank(self) -> bool:

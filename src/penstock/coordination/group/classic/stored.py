@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.classic.state import ENDING, Classic, Member
-from penstock.coordination.turn import Turn
+from penstock.coordination.turn import Turn, ready_event
 from penstock.wire.stored.group_metadata import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -49,20 +49,30 @@ def write_empty(turn: Turn, group: str, body: Classic) -> None:
     _write(turn, group, body, [], None)
 
 
+def write_empty_of_new(turn: Turn, group: str, body: Classic) -> None:
+    """The same of a group that is handed on: by the end of the turn it may be more than that."""
+    key, value = GroupMetadataKey(group), _value(turn, body, [], None)
+    turn.write_ready([ready_event(key, value, WRITTEN_VERSION)])
+    body.is_saved, body.planned_ms = True, turn.now_ms
+
+
 def _write(
     turn: Turn, group: str, body: Classic, members: list[MemberMetadata], leader: str | None
 ) -> None:
-    turn.write(
-        GroupMetadataKey(group),
-        GroupMetadataValue(
-            protocol_type=body.protocol_type,
-            generation=body.generation,
-            protocol=body.protocol if members else None,
-            leader=leader,
-            current_state_timestamp=turn.now_ms,
-            members=members,
-        ),
-        WRITTEN_VERSION,
+    value = _value(turn, body, members, leader)
+    turn.write(GroupMetadataKey(group), value, WRITTEN_VERSION)
+
+
+def _value(
+    turn: Turn, body: Classic, members: list[MemberMetadata], leader: str | None
+) -> GroupMetadataValue:
+    return GroupMetadataValue(
+        protocol_type=body.protocol_type,
+        generation=body.generation,
+        protocol=body.protocol if members else None,
+        leader=leader,
+        current_state_timestamp=turn.now_ms,
+        members=members,
     )
 
 
@@ -104,8 +114,6 @@ def apply_generation(
         if value.leader is not None:  # or it is not a plan that lasts
             for written in value.members:
                 body.members[written.member_id].assignment = written.assignment
-    elif not isinstance(body, Classic) and body.successor is not None:
-        body = group.body = body.successor
     else:
         body = group.body = restored(value)
     body.is_saved = True

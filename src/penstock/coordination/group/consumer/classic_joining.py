@@ -5,6 +5,8 @@ What it wants and has is taken down, as with a heartbeat; it waits for nobody.
 
 from __future__ import annotations
 
+from functools import partial
+
 from penstock.coordination.group.classic import joining
 from penstock.coordination.group.classic.joining import Joiner
 from penstock.coordination.group.classic.state import Protocols
@@ -80,9 +82,8 @@ def _join_as_first(
     classic = as_classic(turn, group, body)
     if request.member_id and request.group_instance_id is None:
         classic.pending[request.member_id] = turn.time_ms  # it is taken to have it from us
-    answer = joining.join(turn, group, classic, request, joiner)
-    body.successor = classic
-    return answer
+    turn.hand_on(partial(group.become, classic))
+    return joining.join(turn, group, classic, request, joiner)
 
 
 def _has_to_be_told_its_id(request: JoinGroupRequest, joiner: Joiner) -> bool:

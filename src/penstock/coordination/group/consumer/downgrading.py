@@ -6,6 +6,7 @@ in turns of its own; if any of them has changed by then, it is made anew.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from penstock.coordination.group.assignors import at_once
@@ -14,7 +15,7 @@ from penstock.coordination.group.classic.rounds import begin_round, touch
 from penstock.coordination.group.classic.state import Classic, Member
 from penstock.coordination.group.classic.stored import (
     PLAN_BYTES_MAX,
-    write_empty,
+    write_empty_of_new,
     write_plan,
 )
 from penstock.coordination.group.classic.subscriptions import CONSUMER
@@ -106,8 +107,8 @@ def _made_ready(image: Image, name: str, members: list[ConsumerMember]) -> Steps
 def downgrade(draft: Draft, group: Group, ready: Ready | None = None) -> None:
     """The members of the draft join anew, in a round that begins at once.
 
-    Memory knows more of that round than the log: it is handed on as `Consumer.successor`. Whoever
-    loads the group from the log begins that round too.
+    Memory knows more of that round than the log, so it is handed on. Whoever loads the group from
+    the log begins that round too.
     """
     turn, body = draft.turn, draft.body
     classic = Classic()
@@ -127,7 +128,7 @@ def downgrade(draft: Draft, group: Group, ready: Ready | None = None) -> None:
     for each in classic.members.values():
         touch(turn, each)
     begin_round(turn, group, classic)
-    body.successor = classic
+    turn.hand_on(partial(group.become, classic))
 
 
 def _all_ends(draft: Draft, ready: Ready) -> list[Event]:
@@ -158,6 +159,6 @@ def as_classic(turn: Turn, group: Group, body: Consumer) -> Classic:
     none is written, or its offsets might be taken for old ones."""
     classic = Classic()
     classic.generation = body.epoch
-    write_empty(turn, group.name, classic)
+    write_empty_of_new(turn, group.name, classic)
     write_end(turn, group)
     return classic

@@ -19,7 +19,6 @@ from penstock.coordination.group.consumer.phases import MemberState
 from penstock.coordination.group.consumer.reconciling import common, held
 
 if TYPE_CHECKING:
-    from penstock.coordination.group.classic.state import Classic
     from penstock.coordination.group.consumer.downgrading import Returning
     from penstock.coordination.group.consumer.making import Making
 
@@ -58,7 +57,6 @@ class Consumer:
         "sessions",
         "settled",
         "static",
-        "successor",
         "target",
         "target_due_ms",
         "target_epoch",
@@ -111,8 +109,6 @@ class Consumer:
         """Of what expressions stand for."""
         self.returning: Returning | None = None
         """What it becomes when only classic members are left, on its way."""
-        self.successor: Classic | None = None
-        """What the group becomes when its end as a group of this protocol is applied."""
 
     @property
     def is_blank(self) -> bool:

@@ -73,7 +73,7 @@ def apply_epoch(groups: Groups, key: EpochKey, value: EpochValue | None) -> None
         return
     group = groups.get(key.group_id)
     if group is not None and isinstance(group.body, Consumer):
-        group.body = group.body.successor or Classic()
+        group.body = Classic()
 
 
 def apply_profile(groups: Groups, key: ProfileKey, value: ProfileValue | None) -> None:
@@ -143,7 +143,7 @@ def _body(groups: Groups, name: str) -> Consumer:
     """Of a group that is of this protocol from now on, whatever it was before."""
     group = groups.get_or_add(name)
     if not isinstance(group.body, Consumer):
-        group.body = group.body.successor or Consumer()
+        group.body = Consumer()
     return group.body
 
 

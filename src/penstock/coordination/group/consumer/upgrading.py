@@ -6,6 +6,8 @@ one; what they may have beside that they are to give up before anyone else gets 
 
 from __future__ import annotations
 
+from functools import partial
+
 from penstock.config import BrokerConfig
 from penstock.coordination.group.assignors import at_once
 from penstock.coordination.group.classic.rounds import refuse_join, refuse_sync
@@ -33,17 +35,16 @@ def make_ready(config: BrokerConfig, image: Image, name: str, body: Classic) -> 
 def upgraded(turn: Turn, group: Group, body: Classic, ready: Conversion | None) -> Draft:
     """The group as one of this protocol, at least as far on as it was. It may not be possible.
 
-    It is handed on as `Classic.successor`, so that what was made ready need not be applied.
+    It is handed on, so that what was made ready need not be applied.
     """
     if body.is_saved:
         write_end(turn, group.name)
     if body.members:
         draft = _converted(turn, group, body, ready)
-        body.successor = draft.body
+        turn.hand_on(partial(group.become, draft.body))
     else:
         draft = Draft(turn, group.name, Consumer())
         draft.epoch = body.generation + 1
-        body.successor = None
     turn.wake_at(turn.time_ms)  # for their sessions
     return draft
 

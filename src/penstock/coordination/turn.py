@@ -139,6 +139,10 @@ class Turn:
         All other events are meant for that, whichever of them is the first."""
         self._put_in_place = put_in_place
 
+    @property
+    def hands_on(self) -> bool:
+        return self._put_in_place is not None
+
     def apply(self, apply: Callable[[Event], None]) -> None:
         """To memory, what has been written."""
         if self._put_in_place is not None:

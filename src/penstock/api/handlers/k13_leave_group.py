@@ -37,6 +37,7 @@ def leave_group(
     broker: Broker, request: LeaveGroupRequest, call: Call
 ) -> Outcome[LeaveGroupResponse]:
     shard = broker.groups.shard(request.group_id)
+    shard.check_can_commit()  # classic members are gone from memory before that is written
     if call.version < MANY_SINCE:
         who = MemberIdentity(request.member_id)
         check_ids(who.member_id, None)
@@ -75,7 +76,9 @@ def _take_turn(
         codes.extend(_leave_each(turn, group, members))
         return True
 
-    broker.groups.shard(request.group_id).decide(request.group_id, decide)
+    shard = broker.groups.shard(request.group_id)
+    shard.check_can_commit()
+    shard.decide(request.group_id, decide)
     return [
         MemberResponse(each.member_id, each.group_instance_id, code)
         for each, code in zip(members, codes, strict=True)

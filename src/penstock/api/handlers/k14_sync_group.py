@@ -11,7 +11,12 @@ from penstock.api.call import Call
 from penstock.api.member_ids import check_ids
 from penstock.api.outcome import Outcome
 from penstock.api.slices import in_slices
-from penstock.coordination.group.classic.preparing import Ready, has_to_be_prepared, prepare
+from penstock.coordination.group.classic.preparing import (
+    Ready,
+    brings_plan,
+    has_to_be_prepared,
+    prepare,
+)
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.syncing import sync
 from penstock.coordination.group.consumer import classic_members
@@ -33,9 +38,13 @@ def sync_group(broker: Broker, request: SyncGroupRequest, call: Call) -> Outcome
 def _decide(
     broker: Broker, request: SyncGroupRequest, ready: Ready | None = None
 ) -> Outcome[SyncGroupResponse]:
+    shard = broker.groups.shard(request.group_id)
+
     def decide(turn: Turn, group: Group) -> SyncGroupResponse | None:
         if isinstance(group.body, Classic):
+            if brings_plan(group.body, request):
+                shard.check_can_commit()  # everyone is told of it in the same turn
             return sync(turn, group, group.body, request, ready)
         return classic_members.sync(turn, group, group.body, request)
 
-    return broker.groups.shard(request.group_id).decide(request.group_id, decide)
+    return shard.decide(request.group_id, decide)

@@ -140,7 +140,9 @@ def topics_changed(turn: Turn, group: Group, topics: Collection[str]) -> None:
 
 def has_left_traces(turn: Turn) -> bool:
     """Whether memory is not as it was before: classic groups change as it is decided, those of
-    KIP-848 when it is applied."""
+    KIP-848 when it is applied, and so does a group that becomes one of the other protocol."""
+    if turn.hands_on:
+        return False
     return bool(turn.answers) or any(
         isinstance(event.key, GroupMetadataKey) and event.value is not None for event in turn.events
     )

@@ -21,12 +21,15 @@ from penstock.errors import ErrorCode, Refused
 SILENT_A_TURN = 2_000
 """Members that are put out at once: some milliseconds. Those who are late with a plan all go, as
 nobody would know them in the next round."""
+EMPTY_BYTES_MAX = 8 << 10
+"""Of what is written when the last one has left."""
 MEMBER_COST = 3
 """Of one of them, in the unit of `Pace`."""
 
 
 def leave(turn: Turn, group: Group, body: Classic, member_id: str, instance_id: str | None) -> None:
     """Raises Refused if there is no such member. An administrator may give the instance alone."""
+    turn.check_room(EMPTY_BYTES_MAX)
     if instance_id is None and member_id in body.pending:
         del body.pending[member_id]
         end_round_if_complete(turn, group, body)

@@ -51,9 +51,13 @@ def plan_in(request: SyncGroupRequest) -> dict[str, bytes]:
     return {each.member_id: bytes(each.assignment) for each in request.assignments}
 
 
+def brings_plan(body: Classic, request: SyncGroupRequest) -> bool:
+    return body.phase is Phase.SYNCING and request.member_id == body.leader
+
+
 def has_to_be_prepared(body: Classic, request: SyncGroupRequest) -> bool:
-    is_plan = body.phase is Phase.SYNCING and request.member_id == body.leader
-    return is_plan and max(len(body.members), len(request.assignments)) > AT_ONCE_MAX
+    is_large = max(len(body.members), len(request.assignments)) > AT_ONCE_MAX
+    return is_large and brings_plan(body, request)
 
 
 def prepare(body: Classic, request: SyncGroupRequest) -> Steps[Ready]:

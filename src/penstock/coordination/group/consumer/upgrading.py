@@ -10,7 +10,6 @@ from functools import partial
 
 from penstock.config import BrokerConfig
 from penstock.coordination.group.assignors import at_once
-from penstock.coordination.group.classic.rounds import refuse_join, refuse_sync
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.stored import write_end
 from penstock.coordination.group.classic.subscriptions import CONSUMER
@@ -22,6 +21,8 @@ from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode
 from penstock.log.steps import Steps
 from penstock.metadata.image import Image
+from penstock.wire.messages.k11_join_group import JoinGroupResponse
+from penstock.wire.messages.k14_sync_group import SyncGroupResponse
 
 POLICIES = ("bidirectional", "upgrade")
 
@@ -68,7 +69,11 @@ def _check_possible(config: BrokerConfig, body: Classic) -> None:
 
 
 def end_round(turn: Turn, body: Classic) -> None:
-    """Who waits for it learns that there is another one: it joins again, as it does then."""
+    """Who waits for it learns that there is another one: it joins again, as it does then. The group
+    itself is left as it is, or this turn could not be refused any more."""
+    code = ErrorCode.REBALANCE_IN_PROGRESS
     for member in body.members.values():
-        refuse_join(turn, body, member, ErrorCode.REBALANCE_IN_PROGRESS)
-        refuse_sync(turn, member, ErrorCode.REBALANCE_IN_PROGRESS)
+        if member.join is not None:
+            turn.answer(member.join, JoinGroupResponse(error_code=code, member_id=member.id))
+        if member.sync is not None:
+            turn.answer(member.sync, SyncGroupResponse(error_code=code))

@@ -79,7 +79,8 @@ class _Commits:
     def at_once(self, turn: Turn, group: Group) -> OffsetCommitResponse:
         self._check(turn, group)
         for each in exhaust(_once_each(self._request.topics)).items():
-            self._commit(turn, group, _topic(each))
+            topic = _topic(each)
+            self._tell(topic, self._commit(turn, group, topic))
         return OffsetCommitResponse(topics=list(self._told.values()))
 
     def in_turns(self) -> Steps[Any]:
@@ -101,14 +102,18 @@ class _Commits:
         return once_committed([rest], OffsetCommitResponse(topics=topics))
 
     def _take_turn(self, topics: Sequence[OffsetCommitRequestTopic]) -> None:
+        """What was decided is told once it is carried out: the turn may be refused until then."""
+        codes: list[list[ErrorCode]] = []
+
         def decide(turn: Turn, group: Group) -> bool:
             self._check(turn, group)
-            for topic in topics:
-                self._commit(turn, group, topic)
+            codes.extend(self._commit(turn, group, topic) for topic in topics)
             return True
 
         name = self._request.group_id
         self._broker.groups.shard(name).decide(name, decide)
+        for topic, told in zip(topics, codes, strict=True):
+            self._tell(topic, told)
 
     def _check(self, turn: Turn, group: Group) -> None:
         request = self._request
@@ -119,10 +124,9 @@ class _Commits:
             turn, group, request.member_id, request.group_instance_id, generation
         )
 
-    def _commit(self, turn: Turn, group: Group, topic: OffsetCommitRequestTopic) -> None:
+    def _commit(self, turn: Turn, group: Group, topic: OffsetCommitRequestTopic) -> list[ErrorCode]:
         by_id = self._version >= TOPIC_IDS_SINCE
-        codes = _commit(turn, group, self._request, topic, by_id)
-        self._tell(topic, codes)
+        return _commit(turn, group, self._request, topic, by_id)
 
     def _refuse(self, topics: Sequence[OffsetCommitRequestTopic], code: ErrorCode) -> None:
         for topic in topics:

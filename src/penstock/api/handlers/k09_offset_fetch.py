@@ -88,23 +88,35 @@ class _Lookup:
         self.rests: list[Rest] = []
 
     def group(self, asked: OffsetFetchRequestGroup) -> Steps[Found]:
-        groups = self._broker.groups
         try:
-            shard = groups.shard(asked.group_id)
-            group = shard.groups.get(asked.group_id)
-            self.rests.append(shard.rest(group))
-            if group is not None:
-                protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
+            return (yield from self._found(asked))
         except Refused as refused:
             return Found(asked.group_id, error_code=refused.code)
+
+    def _found(self, asked: OffsetFetchRequestGroup) -> Steps[Found]:
+        shard = self._broker.groups.shard(asked.group_id)
+        group = shard.groups.get(asked.group_id)
+        self.rests.append(shard.rest(group))
         if group is None:
             group = Group(asked.group_id)
+        else:
+            protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
         if asked.topics is None:
             topics = yield from self._everything(group)
         else:
             topics = yield from self._topics(group, asked.topics)
         self.rests[-1].end = max(self.rests[-1].end, group.end)  # more was committed in a pause
         return Found(asked.group_id, topics)
+
+    def _pause(self, group: Group) -> Steps[None]:
+        """Refused if the group has begun to go meanwhile: nobody is to see a part of it."""
+        name = group.name
+        was_known = self._broker.groups.shard(name).groups.get(name) is group
+        yield None
+        if was_known and self._broker.groups.shard(name).groups.get(name) is not group:
+            raise Refused(
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is another one by now; try again"
+            )
 
     def _everything(self, group: Group) -> Steps[list[Topic]]:
         found = []
@@ -114,7 +126,7 @@ class _Lookup:
             if topic is not None and places:
                 found.append(Topic(name, topic.shown_id, places))
             if self._pace.is_spent(LOOKUP_COST * (1 + len(partitions))):
-                yield None
+                yield from self._pause(group)
         return found
 
     def _topics(
@@ -124,7 +136,7 @@ class _Lookup:
         for each in asked:
             found.append(_of_topic(self._broker.image, group, each, self._by_id))
             if self._pace.is_spent(LOOKUP_COST * (1 + len(each.partition_indexes))):
-                yield None
+                yield from self._pause(group)
         return found
 
 

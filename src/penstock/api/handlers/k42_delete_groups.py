@@ -71,22 +71,31 @@ class _Deletion:
             group = shard.groups.get(name)
             if group is None:
                 return ErrorCode.GROUP_ID_NOT_FOUND
-            yield from self._take_turn(shard, group, protocols.delete)
-            while group.is_ending and shard.groups.get(name) is group:
-                yield from self._take_turn(shard, group, protocols.end_on)
+            self._take_turn(shard, group, protocols.delete)
+            self._ends[shard] = shard.end
+            yield from self._end(shard, group)
         except Refused as refused:
             return refused.code
         return ErrorCode.NONE
 
-    def _take_turn(
-        self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]
-    ) -> Steps[None]:
+    def _end(self, shard: Shard, group: Group) -> Steps[None]:
+        """It is decided: what cannot be done now is done later, and is no reason to refuse."""
+        yield from self._pause()
+        while group.is_ending and shard.groups.get(group.name) is group:
+            try:
+                self._take_turn(shard, group, protocols.end_on)
+            except Refused:
+                return
+            yield from self._pause()
+
+    def _take_turn(self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]) -> None:
         if shard.is_over or not shard.is_true:
             raise not_here_any_more()
         before = shard.end
         shard.take_away(group, decide)
-        self._ends[shard] = shard.end
         self._cost += TURN_COST + shard.end - before
+
+    def _pause(self) -> Steps[None]:
         if self._cost >= OFFSETS_A_TURN:
             self._cost = 0
             yield None

@@ -25,6 +25,7 @@ from penstock.wire.messages.k47_offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 
 def committed(room: Room) -> dict[int, int]:
@@ -167,3 +168,23 @@ def test_no_part_of_a_group_is_seen_that_is_deleted_meanwhile(
     (found,) = asked.answer.groups
     assert found.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert not found.topics
+
+
+def test_a_group_that_cannot_change_protocol_for_sure_stays_as_it_is(room: Room) -> None:
+    joined = room.ask(join(), 3)
+    room.wait(10_000)
+    room.tell(sync(joined.answer.member_id))
+    waiting = room.ask(join(), 3)
+    shard = room.shard()
+    lose_followers(room)
+    native = ConsumerGroupHeartbeatRequest(
+        GROUP,
+        "native",
+        0,
+        rebalance_timeout_ms=30_000,
+        subscribed_topic_names=["orders"],
+        topic_partitions=[],
+    )
+    assert room.ask(native).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert room.shard() is shard
+    assert waiting.is_waiting

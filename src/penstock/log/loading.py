@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.log import drafting, layout, notes, producer_snapshot, recovery, scanning
 from penstock.log.aborted_index import AbortedTxn
+from penstock.log.epoch_reading import EpochReader
 from penstock.log.leader_epochs import LeaderEpochs
 from penstock.log.leftovers import tidy
 from penstock.log.producer_state import NOT_KNOWN, ProducerStates, marker_in
@@ -186,9 +187,11 @@ def _rebuild_aborted(
 
 def rebuild_epochs(log: PartitionLog) -> Generator[None, None, LeaderEpochs]:
     epochs, pauses = LeaderEpochs(), Pauses()
-    for _, _, header in batches_between(log, log.segments[0].base, log.end_offset):
-        if header.leader_epoch != epochs.latest:
-            epochs.assign(header.leader_epoch, header.base_offset)
+    start = log.segments[0].base
+    reader = EpochReader(epochs, start, notes.begun_epochs(log))
+    for _, _, header in batches_between(log, start, log.end_offset):
+        reader.take(header.leader_epoch, header.base_offset)
         if pauses.is_due():
             yield
+    reader.finish(log.epoch_reached, log.folder)
     return epochs

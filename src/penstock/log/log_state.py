@@ -30,6 +30,7 @@ class LogState:
         "dirty_since_ms",
         "disk",
         "end_offset",
+        "epoch_reached",
         "epochs",
         "epochs_before",
         "folder",
@@ -94,14 +95,15 @@ class LogState:
         self.is_open = False
         self.opening: Iterator[None] | None = None
         """What is left of opening it, while that is under way."""
-        self.has_folder = False
-        self.is_deleted = False
+        self.has_folder = self.is_deleted = False
         self.touched = True
         """Changed since it was loaded: what is noted beside it must be written again."""
         self.producers = ProducerStates()
         self.held_snapshot: Held | None = None
         """Of many producers, for `write_held_snapshot`."""
         self.epochs = LeaderEpochs()
+        self.epoch_reached: int | None = None
+        """By the cluster when the broker was started; None where that is not known."""
         self.begun: EpochStart | None = None
         """An epoch without a record that is yet to be noted; the next round of syncing does it."""
         self.damage: list[Damage] = []
@@ -120,8 +122,7 @@ class LogState:
         self.rolled: list[Segment] = []
         self.unsynced_folders: list[str] = []
         self.marks: dict[int, tuple[Segment, int]] = {}
-        self.generation = 0
-        self.dirty_since_ms = 0
+        self.generation = self.dirty_since_ms = 0
 
     @property
     def may_have_gaps(self) -> bool:

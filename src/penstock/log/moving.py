@@ -14,9 +14,10 @@ _KNOWN = (
     "recovery_point",
     "high_watermark",
     "cleaned_to",
+    "epoch_reached",
     "has_folder",
 )
-"""Of a log that is not open: what its folder's checkpoints say."""
+"""Of a log that is not open: what its folder's checkpoints say, and the cluster."""
 
 
 def succeeded(log: PartitionLog, folder: str) -> PartitionLog:

@@ -120,6 +120,11 @@ def _begun(log: PartitionLog) -> leader_epochs.EpochStart | None:
     return found.entries[-1] if found is not None and found.entries else None
 
 
+def begun_epochs(log: PartitionLog) -> list[int]:
+    begun = _begun(log)
+    return [] if begun is None else [begun.epoch]
+
+
 def take_begun(log: PartitionLog) -> None:
     """At a start: it counts if the log ends where the epoch began, and has no later one."""
     begun = _begun(log)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from penstock.log import cutting, drafting, loading, notes, snapshotting, unwritten
 from penstock.log.damage import Damage
-from penstock.log.leader_epochs import LeaderEpochs
+from penstock.log.epoch_reading import EpochReader
 from penstock.log.segment import Segment
 from penstock.log.window import Window
 from penstock.wire.batch import BatchHeader
@@ -52,12 +52,11 @@ def recover(log: PartitionLog) -> Iterator[None]:
     scanned_from = log.segments[first].base
     log.damage = [each for each in noted or () if each.segment_base < scanned_from]
     loading.mark_gaps(log)
-    log.epochs = notes.read_epochs(log) or (yield from _epochs_before(log, scanned_from))
-    log.epochs.truncate_end(scanned_from)
+    epochs = yield from _epochs_before(log, scanned_from)
     for segment in log.segments[first:]:
         segment.size = 0
     yield from loading.rebuild_producers(log, scanned_from)
-    yield from Scan(log).run(first)
+    yield from Scan(log, epochs).run(first)
     notes.take_begun(log)
     log.start_offset = _believable_start(log)
     log.epochs.truncate_start(log.start_offset)
@@ -90,16 +89,27 @@ def _recover_empty(log: PartitionLog) -> None:
     log.is_open = True
 
 
-def _epochs_before(log: PartitionLog, end: int) -> Generator[None, None, LeaderEpochs]:
-    log.end_offset = end
-    return (yield from loading.rebuild_epochs(log))
+def _epochs_before(log: PartitionLog, scanned_from: int) -> Generator[None, None, EpochReader]:
+    """What is noted of epochs, as far as that is known to be all, and who finds out the rest.
+    They are noted before the recovery point is."""
+    noted = notes.read_epochs(log)
+    if noted is None:
+        log.end_offset = scanned_from
+        log.epochs = yield from loading.rebuild_epochs(log)
+        return EpochReader(log.epochs, scanned_from, notes.begun_epochs(log))
+    begin = max(log.recovery_point, scanned_from)
+    sure = [each.epoch for each in noted.entries] + notes.begun_epochs(log)
+    noted.truncate_end(max(scanned_from, log.recovery_point - 1))
+    log.epochs = noted
+    return EpochReader(noted, begin, sure)
 
 
 class Scan:
     """One pass over the segments that are not to be trusted."""
 
-    def __init__(self, log: PartitionLog) -> None:
+    def __init__(self, log: PartitionLog, epochs: EpochReader) -> None:
         self.log = log
+        self._epochs = epochs
         self.expected = 0
         """The least offset that the next batch can have."""
         self.count = 0
@@ -127,6 +137,7 @@ class Scan:
             self._note_damage(active, active.size, log.recovery_point)
             active.sealed = True
         log.end_offset = self.expected
+        self._epochs.finish(log.epoch_reached, log.folder)
         snapshotting.drop_after(log, log.end_offset)
 
     def _segment(self, number: int) -> Generator[None, None, bool]:
@@ -188,8 +199,7 @@ class Scan:
             header.newest_timestamp,
             log.config.index_interval_bytes,
         )
-        if header.leader_epoch != log.epochs.latest:
-            log.epochs.assign(header.leader_epoch, header.base_offset)
+        self._epochs.take(header.leader_epoch, header.base_offset)
         aborted = loading.feed(log.producers, segment, position, header)
         if aborted is not None and segment.aborted is not None:
             segment.aborted.append(aborted)

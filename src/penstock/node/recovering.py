@@ -85,8 +85,11 @@ class Recovering:
 
     def _claim(self, topic: Topic, index: int) -> None:
         try:
-            log_id = topic.log_id(index)
-            self._log_dir.log_for(topic.name, index, log_id, self._image.settings.of_topic(topic))
+            log_id, config = topic.log_id(index), self._image.settings.of_topic(topic)
+            claimed = self._log_dir.log_for(topic.name, index, log_id, config)
+            record = topic.partition(index)
+            if record is not None:
+                claimed.epoch_reached = record.leader_epoch
         except (OSError, Unusable) as problem:
             log.error("%s-%d is left out: %s", topic.name, index, problem)
 

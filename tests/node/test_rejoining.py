@@ -25,6 +25,7 @@ from penstock.metadata.store import Entry
 from penstock.metadata.stores.sqlite import SqliteStore
 from penstock.node import rejoining, settings
 from penstock.node.node import Node
+from penstock.wire.batch import size_at
 from penstock.world.ports import World
 from penstock.world.real import RealChance, RealClock, RealNetwork
 from penstock.world.real_disk import RealDisk
@@ -295,3 +296,28 @@ async def test_a_store_put_back_by_other_means_is_told_so_and_nothing_is_written
         brokers.any.broker.leader("news", 0)
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert "the store is older than the data" in caplog.text
+
+
+async def test_one_wrong_epoch_in_the_last_batch_leaves_the_partition_as_it_was(
+    brokers: Brokers,
+) -> None:
+    await brokers.start(1)
+    await brokers.create(1)
+    end = await brokers.append(3)
+    await brokers.stop(1)
+    (brokers.folder / "1" / layout.CLEAN_STOP_FILE).unlink()
+    (brokers.log_folder(1) / layout.EPOCHS_FILE).unlink()
+    (path,) = brokers.log_folder(1).glob("*.log")
+    data = bytearray(path.read_bytes())
+    data[end_of_all_but_one(data) + 14] ^= 8
+    path.write_bytes(data)
+    await brokers.start(1)
+    assert await brokers.append() == end + 1
+
+
+def end_of_all_but_one(data: bytearray) -> int:
+    """Where the last batch begins."""
+    position = 0
+    while position + size_at(data, position) < len(data):
+        position += size_at(data, position)
+    return position

@@ -317,3 +317,42 @@ def test_a_batch_of_a_compacted_log_cannot_lie_past_its_segment(
         patient_headers(again, 27)
     assert refused.value.code == ErrorCode.CORRUPT_MESSAGE
     assert patient_headers(again, 30)[0].base_offset == 30
+
+
+# One wrong bit in the header of a batch whose records hold batches
+
+BITS = [(16, bit) for bit in range(8)] + [
+    (at, bit) for at in (8, 9, 10, 11, 23, 24, 25, 26) for bit in range(0, 8, 3)
+]
+
+
+@pytest.mark.parametrize(("byte", "bit"), BITS)
+@pytest.mark.parametrize("is_clean", [False, True])
+def test_whatever_bit_of_a_header_is_wrong_no_batch_within_its_records_is_served(
+    log: PartitionLog, disk: RealDisk, folder: Path, byte: int, bit: int, is_clean: bool
+) -> None:
+    put(log, b"first")
+    start = log.segments[0].size
+    inner = a_batch(b"inner", b"inner", b"inner")
+    batches.stamp(inner, Offset(2), 0)
+    put(log, b"x" * 300 + bytes(inner) * 2)
+    for _ in range(9):
+        put(log, b"after")
+    log.close()
+    flip(folder / FIRST, start + byte, bit)
+    again = reopened(disk, folder, 11) if is_clean else opened(disk, str(folder))
+    finished(again, reindex(again, again.segments[0]))
+    assert stretches(again) == [(1, 2)]
+    assert all_values(again, 2) == [(offset, b"after") for offset in range(2, 11)]
+
+
+def test_batches_are_found_past_a_multiple_of_two_to_the_32(disk: RealDisk, folder: Path) -> None:
+    base = (1 << 32) - 4
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    log.start_over(base)
+    for _ in range(4):
+        put(log, b"a", b"b", b"c")
+    flip(folder / f"{base:020d}.log", SIZE + VALUE_AT)
+    again = opened(disk, str(folder), recovery_point=base)
+    assert stretches(again) == [(base + 3, base + 6)]
+    assert again.end_offset == base + 12

@@ -15,7 +15,14 @@ from crc32c import crc32c
 from penstock.log.drafting import Taken
 from penstock.log.layout import RELATIVE_OFFSET_MAX
 from penstock.log.steps import Pauses, Steps, warmed
-from penstock.wire.batch import CRC_START, HEADER_SIZE, MAGIC, BatchHeader, read_header
+from penstock.wire.batch import (
+    CRC_START,
+    HEADER_SIZE,
+    LENGTH_OVERHEAD,
+    MAGIC,
+    BatchHeader,
+    read_header,
+)
 from penstock.world.ports import File
 
 PIECE_BYTES = 1 << 20
@@ -48,13 +55,27 @@ class Search:
     def next_good(self, bad: int, least_offset: int) -> Steps[tuple[int, int] | None]:
         """Position and base offset of the next batch that can be believed after bytes that cannot.
 
-        Records may hold batches. So what lies within a bad batch, by its own account, is none of
-        the log's, unless the account was wrong of nothing but the batch's length.
+        Records may hold batches. So what lies within a bad batch is none of the log's: that is
+        passed over where it is known how far it reaches, and else looked through.
         """
+        self.unseen_end = 0
+        while (end := (yield from self._sure_end(bad, least_offset))) is not None:
+            least_offset += 1  # the bad one had a record at least
+            header = yield from self._head(end)
+            if header is None:
+                return None
+            if (yield from self._is_good(end, header, least_offset)):
+                return end, header.base_offset
+            bad = end
+        return (yield from self._looked_for(bad, least_offset))
+
+    def _looked_for(self, bad: int, least_offset: int) -> Steps[tuple[int, int] | None]:
+        """The next good one after a bad one that ends nobody knows where. What lies within it by
+        its own account is none, unless the account was wrong of nothing but its length."""
         inside = yield from self._inside(bad, least_offset)
-        least_offset += 1  # the bad one had a record at least
-        looks_like_one = _beginning_with(least_offset.to_bytes(8, "big")[:4])
-        position, self.unseen_end = bad + 1, 0
+        least_offset += 1
+        looks_like_one = _beginning_with(least_offset, self.end_offset)
+        position = bad + 1
         while position + HEADER_SIZE <= self.size:
             piece = yield from self._read(position, SEARCH_BYTES)
             for match in looks_like_one.finditer(piece):
@@ -84,6 +105,65 @@ class Search:
         following = yield from self._head(position + header.size)
         return may_skip and not is_taken_back(header, following, least_offset)
 
+    def _sure_end(self, bad: int, least_offset: int) -> Steps[int | None]:
+        """Where a bad batch ends, if there is no doubt of it: where its CRC is true, be it for a
+        length that differs by a bit, or where another batch may begin; or else, by its own account,
+        with the file, or before a good one."""
+        header = yield from self._head(bad)
+        if header is None:
+            return None
+        for size in [header.size, *_other_sizes(header)]:
+            if (yield from self._ends_after(bad, size, header, least_offset + 1)):
+                return bad + size
+        end = bad + header.size
+        if header.size < HEADER_SIZE or end > self.size:
+            return None
+        earlier = yield from self._earlier_end(bad, header, least_offset + 1)
+        if earlier is not None:
+            return earlier
+        following = yield from self._head(end)
+        if following is None:
+            return end if end == self.size else None
+        is_good = yield from self._is_good(end, following, least_offset + 1)
+        return end if is_good else None
+
+    def _ends_after(
+        self, bad: int, size: int, header: BatchHeader, least_offset: int
+    ) -> Steps[bool]:
+        """Whether its CRC says so; other batches follow it, or nothing does."""
+        end = bad + size
+        if not HEADER_SIZE <= size <= min(self.size - bad, self._searchable):
+            return False
+        if size != header.size:
+            following = yield from self._head(end)
+            if following is None and end < self.size:
+                return False
+            if following is not None and not self._could_be(following, least_offset):
+                return False
+        self._searchable -= size
+        crc = yield from self.crc_of(bad + CRC_START, end)
+        return crc == header.crc
+
+    def _earlier_end(self, bad: int, header: BatchHeader, least_offset: int) -> Steps[int | None]:
+        """Where the CRC is true of what comes before, and a batch may begin, if there is such."""
+        position, end = bad + 1, bad + header.size
+        inside = _Inside(self, bad, end, header.crc)
+        looks_like_one = _beginning_with(least_offset, self.end_offset)
+        while position + HEADER_SIZE <= end:
+            piece = yield from self._read(position, min(SEARCH_BYTES, end - position))
+            for match in looks_like_one.finditer(piece):
+                at = position + match.start() - MAGIC_AT
+                if not (yield from inside.hides(at)):
+                    return at
+            if len(piece) < HEADER_SIZE:
+                return None
+            position += len(piece) - HEADER_SIZE + 1
+        return None
+
+    def _could_be(self, header: BatchHeader, least_offset: int) -> bool:
+        is_batch = header.magic == MAGIC and header.size >= HEADER_SIZE
+        return is_batch and self._is_here(header, least_offset)
+
     def _inside(self, bad: int, least_offset: int) -> Steps[_Inside]:
         header = yield from self._head(bad)
         if header is not None and header.magic == MAGIC and header.size >= HEADER_SIZE:
@@ -105,7 +185,7 @@ class Search:
         following = yield from self._head(position + header.size)
         if header.base_offset > least_offset and is_taken_back(header, following, least_offset):
             return False
-        is_followed = following is None or self._follows(header, following)
+        is_followed = following is None or self._could_be(following, header.next_offset)
         if header.size > (self._searchable if is_followed else self._doubtful):
             self.unseen_end = max(self.unseen_end, header.next_offset)
             return False
@@ -114,10 +194,6 @@ class Search:
         else:
             self._doubtful -= header.size
         return (yield from self.is_whole(position, header))
-
-    def _follows(self, header: BatchHeader, following: BatchHeader) -> bool:
-        is_batch = following.magic == MAGIC and following.size >= HEADER_SIZE
-        return is_batch and self._is_here(following, header.next_offset)
 
     def is_whole(self, position: int, header: BatchHeader) -> Steps[bool]:
         """Whether all its bytes are there, and its CRC is true of them."""
@@ -189,7 +265,15 @@ def is_taken_back(header: BatchHeader, following: BatchHeader | None, least_offs
     return following is not None and least_offset < following.base_offset <= header.last_offset
 
 
-def _beginning_with(high: bytes) -> re.Pattern[bytes]:
-    """Finds the magic byte of what may be a batch; that is looked for first, as it is fast."""
-    before = re.escape(high) + b".{%d}" % (MAGIC_AT - len(high))
+def _other_sizes(header: BatchHeader) -> list[int]:
+    """Of a batch if one bit of its length is wrong."""
+    lengths = (header.length ^ 1 << bit for bit in range(31))
+    return [length + LENGTH_OVERHEAD for length in (header.length + (1 << 31), *lengths)]
+
+
+def _beginning_with(least_offset: int, end_offset: int) -> re.Pattern[bytes]:
+    """Finds the magic byte of what may be a batch; that is looked for first, as it is fast. Of
+    offsets within a segment the upper half has one value, or two."""
+    highs = {offset.to_bytes(8, "big")[:4] for offset in (least_offset, end_offset - 1)}
+    before = b"(?:" + b"|".join(map(re.escape, sorted(highs))) + b").{%d}" % (MAGIC_AT - 4)
     return re.compile(b"\\x02(?<=" + before + b"\\x02)", re.DOTALL)

@@ -356,3 +356,23 @@ def test_batches_are_found_past_a_multiple_of_two_to_the_32(disk: RealDisk, fold
     again = opened(disk, str(folder), recovery_point=base)
     assert stretches(again) == [(base + 3, base + 6)]
     assert again.end_offset == base + 12
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+def test_a_batch_after_a_gap_is_not_to_blame_for_an_offset_that_cannot_be(
+    disk: RealDisk, folder: Path, is_clean: bool
+) -> None:
+    """Seven records from offset 4 at the least do not end before 8."""
+    data = b""
+    folder.mkdir()
+    for base, count, said in ((0, 4, 0), (5, 7, 5), (12, 1, 8), (13, 1, 13), (14, 1, 14)):
+        batch = a_batch(*[b"%d" % (base + number) for number in range(count)])
+        batches.stamp(batch, Offset(said), 0)
+        data += batch
+    (folder / FIRST).write_bytes(data)
+    (folder / layout.COMPACTED_FILE).touch()
+    again = reopened(disk, folder, 15) if is_clean else opened(disk, str(folder))
+    finished(again, reindex(again, again.segments[0]))
+    assert stretches(again) == [(12, 13)]
+    assert patient_headers(again, 5)[0].base_offset == 5
+    assert all_values(again, 13) == [(13, b"13"), (14, b"14")]

@@ -261,8 +261,9 @@ class _Inside:
 
 def is_taken_back(header: BatchHeader, following: BatchHeader | None, least_offset: int) -> bool:
     """Compaction leaves gaps; but no CRC covers the offset, so a gap that the next batch takes back
-    is a fault of this batch."""
-    return following is not None and least_offset < following.base_offset <= header.last_offset
+    is a fault of this batch; unless it has too many records to lie before that in any case."""
+    least_last = least_offset + header.last_offset_delta
+    return following is not None and least_last < following.base_offset <= header.last_offset
 
 
 def _other_sizes(header: BatchHeader) -> list[int]:

@@ -262,6 +262,31 @@ def test_a_wrong_offset_that_a_compacted_log_could_have_is_believed(
     assert (again.damage, again.end_offset) == ([], 27 + 256 + 3)
 
 
+@pytest.mark.parametrize("bit", range(8, 63))
+def test_a_wrong_offset_of_a_compacted_logs_last_batch_shows_after_a_clean_stop(
+    disk: RealDisk, folder: Path, bit: int
+) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    ten(log)
+    log.close()
+    (folder / layout.COMPACTED_FILE).touch()
+    flip(folder / FIRST, 9 * SIZE + 7 - bit // 8, bit % 8)
+    again = reopened(disk, folder, 30)
+    assert (stretches(again), again.end_offset) == ([(27, 30)], 30)
+    assert put(again, b"next").base_offset == 30
+
+
+def test_a_compacted_log_that_is_longer_than_was_noted_keeps_all_its_batches(
+    disk: RealDisk, folder: Path
+) -> None:
+    log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())
+    ten(log)
+    log.close()
+    (folder / layout.COMPACTED_FILE).touch()
+    again = reopened(disk, folder, 28)
+    assert (stretches(again), again.end_offset) == ([], 30)
+
+
 def reopened(disk: RealDisk, folder: Path, end: int) -> PartitionLog:
     """After a clean stop: nothing is looked through."""
     log = PartitionLog(disk, str(folder), TOPIC_ID, TopicConfig())

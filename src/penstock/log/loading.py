@@ -39,7 +39,7 @@ def load(log: PartitionLog) -> Iterator[None]:
         mark_gaps(log)
         yield from _prepare(log.active)
         if not (yield from _ends_as_expected(log, log.active)):
-            yield from recovery.recover(log)
+            yield from recovery.recover(log, log.end_offset)
             return
         yield from rebuild_producers(log, log.end_offset)
         log.epochs = notes.read_epochs(log) or (yield from rebuild_epochs(log))

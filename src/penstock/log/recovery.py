@@ -34,8 +34,9 @@ LARGE_BYTES = 1 << 18
 lines = logging.getLogger(__name__)
 
 
-def recover(log: PartitionLog) -> Iterator[None]:
-    """Yields between slices of work of a few milliseconds."""
+def recover(log: PartitionLog, known_end: int | None = None) -> Iterator[None]:
+    """Yields between slices of work of a few milliseconds. `known_end`: where the log ended at a
+    clean stop."""
     yield from loading.find_segments(log)
     if not log.segments:
         _recover_empty(log)
@@ -56,7 +57,7 @@ def recover(log: PartitionLog) -> Iterator[None]:
     for segment in log.segments[first:]:
         segment.size = 0
     yield from loading.rebuild_producers(log, scanned_from)
-    yield from Scan(log, epochs).run(first)
+    yield from Scan(log, epochs, known_end).run(first)
     notes.take_begun(log)
     log.start_offset = _believable_start(log)
     log.epochs.truncate_start(log.start_offset)
@@ -107,9 +108,12 @@ def _epochs_before(log: PartitionLog, scanned_from: int) -> Generator[None, None
 class Scan:
     """One pass over the segments that are not to be trusted."""
 
-    def __init__(self, log: PartitionLog, epochs: EpochReader) -> None:
+    def __init__(
+        self, log: PartitionLog, epochs: EpochReader, known_end: int | None = None
+    ) -> None:
         self.log = log
         self._epochs = epochs
+        self._known_end = known_end
         self.expected = 0
         """The least offset that the next batch can have."""
         self.count = 0
@@ -151,7 +155,7 @@ class Scan:
             if self._is_synced and self.expected >= self.log.recovery_point:
                 self._forget_cached(number, window)
             header = window.good_batch(segment.size, self.expected)
-            if header is not None:
+            if header is not None and not self._leaps(segment, window, header):
                 self._take(segment, header)
             else:
                 found = yield from window.next_good(segment.size, self.expected)
@@ -167,6 +171,15 @@ class Scan:
         if following is not None and self.expected < following and not self.log.may_have_gaps:
             return (yield from self._end_early(number, window))
         return False
+
+    def _leaps(self, segment: Segment, window: Window, header: BatchHeader) -> bool:
+        """Whether it is the last, and past the known end after a gap, where it would have had room
+        before: no compaction has made that gap."""
+        if self._known_end is None or header.base_offset == self.expected:
+            return False
+        is_last = segment.size + header.size == window.size
+        fits = self.expected + header.last_offset_delta < self._known_end
+        return is_last and fits and header.last_offset >= self._known_end
 
     def _forget_cached(self, number: int, window: Window) -> None:
         self._is_synced = False

@@ -9,6 +9,7 @@ from penstock import config_file
 from penstock.api.table import APIS
 from penstock.coordination.group.classic import phases as classic
 from penstock.coordination.group.consumer import phases as consumer
+from penstock.coordination.transaction import phases as transaction
 from penstock.wire.messages import APIS as DECLARED
 from tools.states import drawing
 
@@ -53,6 +54,7 @@ def pages() -> dict[Path, str]:
         STATES / "classic-group.svg": drawing("A group, classic protocol", classic.MOVES),
         STATES / "consumer-group.svg": drawing("A group, KIP-848", consumer.GROUP_MOVES),
         STATES / "consumer-member.svg": drawing("A member, KIP-848", consumer.MEMBER_MOVES),
+        STATES / "transaction.svg": drawing("A transaction", transaction.MOVES),
     }
 
 

@@ -123,9 +123,9 @@ def setting(name: str, default: T, *, doc: str, **rest: Any) -> T:
 
 
 def settings_of(cls: type) -> dict[str, Setting]:
-    """What a settings class declares, by name."""
+    """What a settings class declares, by name; its own first, then what it has from others."""
     declared = {}
-    for item in fields(cls):
+    for item in sorted(fields(cls), key=lambda item: item.name not in cls.__annotations__):
         raw: Setting = item.metadata["setting"]
         declared[raw.name] = Setting(**{**_attributes(raw), "attribute": item.name})
     return declared

@@ -15,6 +15,7 @@ from penstock.api.call import Call
 from penstock.api.coordinator import Coordinator
 from penstock.api.outcome import Later, Resume
 from penstock.api.shard import Shard
+from penstock.coordination.group.groups import Group
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import OFFSETS
@@ -102,7 +103,7 @@ class Room:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.clock = HandClock()
-        self.loading: list[Shard] = []
+        self.loading: list[Shard[Group]] = []
         self.groups.clock = self.clock
         self.groups.on_new_shard = self.loading.append
         if desk.image.topic(OFFSETS) is None:
@@ -110,13 +111,13 @@ class Room:
         self.groups.follow()
 
     @property
-    def groups(self) -> Coordinator:
+    def groups(self) -> Coordinator[Group]:
         return self.desk.broker.groups
 
     def leader(self, group: str = GROUP) -> Leader:
         return self.desk.broker.leader(OFFSETS, self.groups.place(group)[0])
 
-    def shard(self, group: str = GROUP) -> Shard:
+    def shard(self, group: str = GROUP) -> Shard[Group]:
         return self.groups.shard(group)
 
     # -- what the server does

@@ -23,7 +23,7 @@ from penstock.coordination.group import protocols
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
+from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
 from penstock.metadata.records import FEATURES, FeaturesRecord, encode
 from penstock.wire.codec import Message
 from penstock.wire.messages import ApiKey
@@ -69,8 +69,8 @@ def commit(desk: Desk) -> None:
 def looking_after(make_desk: Callable[..., Desk]) -> Desk:
     desk = make_desk({"offsets.topic.num.partitions": "2"})
     desk.change(
-        lambda image: create_offsets_topic(
-            image, desk.broker.config, topic_id=desk.chance.uuid(), now_ms=1
+        lambda image: create_internal_topic(
+            image, OFFSETS, desk.broker.config, topic_id=desk.chance.uuid(), now_ms=1
         )
     )
     desk.broker.groups.follow()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from penstock.api.coordinator import hash_of
 from penstock.api.shard import SPARED_BYTES
 from penstock.coordination import pace as pace_module
 from penstock.coordination.group import aging, protocols
+from penstock.coordination.group.aging import Aging
 from penstock.coordination.group.consumer.record_types import HoldingKey, HoldingValue
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.kind import GROUPS
 from penstock.coordination.group.offsets import every
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import COST_A_SLICE, Pace
@@ -83,7 +86,7 @@ def code_of(asked: Asked) -> int:
 
 
 def offset(room: Room) -> int | None:
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     return group.offsets["orders"][0].offset if group and group.offsets else None
 
 
@@ -225,7 +228,7 @@ def test_groups_are_there_again_after_a_restart(room: Room) -> None:
     for member in (one, two):
         assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
     room.wait(SESSION_MS)
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     assert group is not None
     assert group.is_empty
 
@@ -279,7 +282,7 @@ def test_who_waits_for_what_was_undone_is_told_to_ask_again(failing: Room, full:
     assert refusal(room.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert waiting.code == ErrorCode.NOT_COORDINATOR
     room.load()
-    assert room.shard().groups.get(GROUP) is None, "its first generation never was"
+    assert room.shard().kept.get(GROUP) is None, "its first generation never was"
 
 
 def test_an_append_that_fails_at_once_gives_the_groups_up(
@@ -377,12 +380,13 @@ def test_a_group_that_cannot_be_looked_after_is_loaded_again_and_not_forgotten(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(protocols, "expire", fails)
+        for each in (room.groups, *room.groups.shards.values()):
+            patched.setattr(each, "kind", replace(GROUPS, expire=fails))
         room.wait(SESSION_MS)
     room.load()
     assert room.tell(HeartbeatRequest(GROUP, 1, member)).error_code == ErrorCode.NONE
     room.wait(SESSION_MS)
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     assert group is not None
     assert group.is_empty
 
@@ -395,14 +399,16 @@ def with_bad_group(room: Room, monkeypatch: pytest.MonkeyPatch, what: str) -> st
         name for number in range(1_000) if room.groups.place(name := f"o{number}")[0] == index
     )
     room.tell(commit(group=other))
-    real = getattr(protocols, what)
+    real = getattr(GROUPS, what)
 
     def fails(turn: Turn, group: Group, *more: object) -> None:
         if group.name == GROUP:
             raise ZeroDivisionError
         real(turn, group, *more)
 
-    monkeypatch.setattr(protocols, what, fails)
+    changed: dict[str, Any] = {what: fails}
+    for each in (room.groups, *room.groups.shards.values()):
+        monkeypatch.setattr(each, "kind", replace(GROUPS, **changed))
     return other
 
 
@@ -419,7 +425,7 @@ def test_a_group_that_always_fails_is_set_aside_and_its_shard_goes_on(
     assert refusal(room.shard) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     room.tell(commit(group=other))
     assert caplog.text.count("is set aside") == 1
-    assert [group.name for _, group in room.groups.every_group()].count(GROUP) == 1
+    assert [group.name for _, group in room.groups.each()].count(GROUP) == 1
 
 
 def test_a_group_that_cannot_be_begun_does_not_keep_its_shard_from_being_loaded(
@@ -509,18 +515,18 @@ def test_a_sweep_over_many_old_offsets_makes_pauses(
     monkeypatch.setattr(aging, "OFFSETS_A_TURN", 1)
     monkeypatch.setattr(pace_module, "COST_A_SLICE", TURN_COST + EVENT_COST)
     left = [
-        sum(len(list(every(group))) for _, group in room.groups.every_group())
-        for _ in room.groups.forget_old(Pace())
+        sum(len(list(every(group))) for _, group in room.groups.each())
+        for _ in room.groups.sweep(Aging, Pace())
     ]
     assert left == [2, 1, 0]
-    assert not list(room.groups.every_group())
+    assert not list(room.groups.each())
 
 
 def test_old_offsets_go_in_a_sweep(room: Room) -> None:
     room.tell(commit())
     room.clock.time_ms += 8 * 24 * 3_600_000
-    list(room.groups.forget_old(Pace()))
-    assert room.shard().groups.get(GROUP) is None
+    list(room.groups.sweep(Aging, Pace()))
+    assert room.shard().kept.get(GROUP) is None
 
 
 # -- what cannot be read
@@ -559,9 +565,9 @@ def test_a_group_of_which_something_cannot_be_read_is_left_as_it_is(
     end = room.leader().log.end_offset
     assert room.ask(join(), 3).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert code_of(room.ask(commit())) == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert room.shard("other").groups.get("other")
+    assert room.shard("other").kept.get("other")
     room.clock.time_ms += 30 * 24 * 3_600_000
-    list(room.groups.forget_old(Pace()))
+    list(room.groups.sweep(Aging, Pace()))
     room.wait(SESSION_MS)
     assert room.leader().log.end_offset == end, "nothing is written over"
     told = [each for each in caplog.messages if "set aside" in each]
@@ -679,9 +685,7 @@ def test_a_sweep_over_long_subscriptions_makes_pauses_and_disturbs_who_reads_the
 
     assert len(list(room.groups.for_each(decide, pace, readers.look))) == 3
     disturbed = [
-        group.name
-        for _, group in room.groups.every_group()
-        if protocols.state_name(group) != "Stable"
+        group.name for _, group in room.groups.each() if protocols.state_name(group) != "Stable"
     ]
     assert disturbed == ["group-1"]
 

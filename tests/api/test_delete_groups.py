@@ -27,10 +27,10 @@ def test_a_group_without_members_goes_with_its_offsets(room: Room, version: int)
     assert delete(room, GROUP, version=version) == {GROUP: ErrorCode.NON_EMPTY_GROUP}
     room.tell(LeaveGroupRequest(GROUP, member), 0)
     assert delete(room, GROUP, version=version) == {GROUP: 0}
-    assert room.shard().groups.get(GROUP) is None
+    assert room.shard().kept.get(GROUP) is None
     room = room.restart()
     room.load()
-    assert room.shard().groups.get(GROUP) is None
+    assert room.shard().kept.get(GROUP) is None
 
 
 def test_each_group_is_answered_for_itself(room: Room) -> None:
@@ -90,7 +90,7 @@ def refusal(action: Callable[[], object]) -> ErrorCode:
 
 
 def offsets_count(room: Room) -> int:
-    group = room.groups.shards[room.leader().index].groups.get(GROUP)
+    group = room.groups.shards[room.leader().index].kept.get(GROUP)
     return sum(map(len, group.offsets.values())) if group else 0
 
 
@@ -108,7 +108,7 @@ def test_many_offsets_go_in_several_turns_and_the_group_with_the_last(wide: Room
     while deleting.go_on():
         left.append(offsets_count(wide))
     assert left == [1_500, 1_500, 500], "the first pause comes before the steps are handed over"
-    assert wide.groups.shards[wide.leader().index].groups.get(GROUP) is None
+    assert wide.groups.shards[wide.leader().index].kept.get(GROUP) is None
 
 
 def test_a_group_that_is_being_deleted_takes_nobody_in_and_shows_nothing(wide: Room) -> None:
@@ -135,7 +135,7 @@ def test_a_group_with_members_keeps_all_of_its_offsets(wide: Room) -> None:
 def test_a_deletion_goes_on_without_its_client(wide: Room) -> None:
     Deleting(wide, GROUP)
     wide.wait(0)
-    assert wide.shard().groups.get(GROUP) is None
+    assert wide.shard().kept.get(GROUP) is None
 
 
 @pytest.mark.parametrize("pauses", [0, 1])
@@ -148,10 +148,10 @@ def test_a_deletion_goes_on_after_a_crash(wide: Room, pauses: int) -> None:
     wide.load()
     assert refusal(wide.shard) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     wide.wait(0)
-    assert wide.shard().groups.get(GROUP) is None
+    assert wide.shard().kept.get(GROUP) is None
     wide = wide.restart()
     wide.load()
-    assert wide.shard().groups.get(GROUP) is None
+    assert wide.shard().kept.get(GROUP) is None
 
 
 def test_a_group_of_the_new_protocol_with_many_offsets_goes_as_a_whole(wide: Room) -> None:
@@ -168,7 +168,7 @@ def test_a_group_of_the_new_protocol_with_many_offsets_goes_as_a_whole(wide: Roo
     assert Deleting(wide, GROUP).finish() == {GROUP: 0}
     wide = wide.restart()
     wide.load()
-    assert wide.shard().groups.get(GROUP) is None
+    assert wide.shard().kept.get(GROUP) is None
 
 
 def test_a_deletion_goes_on_when_groups_are_loaded_anew_and_its_client_has_to_ask_again(
@@ -188,7 +188,7 @@ def test_many_groups_take_several_slices(room: Room) -> None:
         room.tell(commit(group=name))
     deleting = Deleting(room, *names, *names)
     assert deleting.finish() == dict.fromkeys(names, 0)
-    assert not any(len(shard.groups) for shard in room.groups.shards.values())
+    assert not any(len(shard.kept) for shard in room.groups.shards.values())
 
 
 def test_many_names_take_several_slices(room: Room) -> None:

@@ -237,9 +237,9 @@ def test_a_group_goes_on_in_the_sealed_topic_where_it_was(room: Room) -> None:
     room.tell(commit(partitions=(0, 1)))
     reduced_room(room)
     assert committed(room, 0, topic="orders.sealed-1") == [5]
-    room.shard().look_after(room.shard().groups.get_or_add(GROUP), note_strays)
+    room.shard().look_after(room.shard().kept.get_or_add(GROUP), note_strays)
     room.wait(0)
-    assert sorted(room.shard().groups.get_or_add(GROUP).offsets) == ["orders", "orders.sealed-1"]
+    assert sorted(room.shard().kept.get_or_add(GROUP).offsets) == ["orders", "orders.sealed-1"]
     room.tell(commit(7, topic="orders.sealed-1"))
     again = room.restart()
     again.load()

@@ -7,7 +7,7 @@ from tests.api.desk import Desk
 from penstock.api.outcome import Resume
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.internal_topics import OFFSETS
+from penstock.metadata.internal_topics import OFFSETS, TRANSACTIONS
 from penstock.metadata.records import broker_key, encode, partition_key
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 
@@ -29,7 +29,7 @@ def test_several_groups_are_answered_each(desk: Desk, version: int) -> None:
     assert not any(each.error_code for each in answer.coordinators)
 
 
-@pytest.mark.parametrize("kind", [TRANSACTION, SHARE, 9])
+@pytest.mark.parametrize("kind", [SHARE, 9])
 def test_what_is_not_supported_is_refused_for_good(desk: Desk, kind: int) -> None:
     old = desk.ask(FindCoordinatorRequest(key="key", key_type=kind), 3)
     assert (old.error_code, old.node_id) == (ErrorCode.INVALID_REQUEST, -1)
@@ -37,6 +37,14 @@ def test_what_is_not_supported_is_refused_for_good(desk: Desk, kind: int) -> Non
     (new,) = desk.ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["key"])).coordinators
     assert (new.key, new.error_code, new.node_id) == ("key", ErrorCode.INVALID_REQUEST, -1)
     assert new.error_message == old.error_message
+
+
+def test_the_first_transactional_id_has_its_topic_made(desk: Desk) -> None:
+    request = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=["payments"])
+    (found,) = desk.ask(request).coordinators
+    assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
+    assert desk.image.topics[TRANSACTIONS].record.partitions == 50
+    assert OFFSETS not in desk.image.topics
 
 
 def test_the_first_who_asks_has_the_offsets_topic_made(desk: Desk) -> None:

@@ -113,7 +113,7 @@ class Crowd:
 
     def _body(self, group: str) -> Any:
         shard = self.room.groups.shards.get(self.room.groups.place(group)[0])
-        found = shard.groups.get(group) if shard else None
+        found = shard.kept.get(group) if shard else None
         return found.body if found else None
 
     def member(self) -> str:

@@ -30,7 +30,7 @@ def test_a_heartbeat_tells_of_a_round(room: Room) -> None:
 
 def test_strangers_and_old_generations_are_refused(room: Room) -> None:
     assert beat(room, "nobody") == ErrorCode.UNKNOWN_MEMBER_ID
-    assert len(room.shard().groups) == 0
+    assert len(room.shard().kept) == 0
     (member,) = room.settle()
     assert beat(room, member, 0) == ErrorCode.ILLEGAL_GENERATION
 
@@ -48,6 +48,6 @@ def test_a_heartbeat_waits_for_what_the_group_is_made_of(room: Room) -> None:
     (member,) = room.settle()
     room.ask(join(group_instance_id="i"))
     room.ask(join(GROUP, member), 3)
-    assert room.shard().groups.get(GROUP)
+    assert room.shard().kept.get(GROUP)
     asked = room.ask(HeartbeatRequest(GROUP, 2, member))
     assert not asked.is_waiting, "the round has written nothing"

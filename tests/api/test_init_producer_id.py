@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from tests.api.desk import Desk
 
-from penstock.errors import ErrorCode
 from penstock.metadata.cluster_changes import PRODUCER_ID_BLOCK, allocate_producer_ids
 from penstock.wire.messages.k22_init_producer_id import InitProducerIdRequest
 
@@ -25,8 +24,3 @@ def test_ids_are_taken_from_the_store_a_block_at_a_time(desk: Desk) -> None:
 def test_ids_that_another_broker_has_taken_are_not_given_out(desk: Desk) -> None:
     taken = desk.change(lambda image: allocate_producer_ids(image, nonce=b"other"))
     assert desk.ask(InitProducerIdRequest(None)).producer_id not in taken
-
-
-def test_transactional_ids_are_refused(desk: Desk) -> None:
-    answer = desk.ask(InitProducerIdRequest("transaction"))
-    assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)

@@ -94,7 +94,7 @@ def test_what_is_wrong_with_a_request_is_said(
     room: Room, wrong: dict[str, Any], code: ErrorCode
 ) -> None:
     assert room.ask(join(**wrong)).code == code
-    assert len(room.shard().groups) == 0
+    assert len(room.shard().kept) == 0
 
 
 def test_the_names_that_are_allowed_can_be_stored(room: Room) -> None:

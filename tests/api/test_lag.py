@@ -13,7 +13,7 @@ from penstock.api.outcome import Resume
 from penstock.log.damage import Damage
 from penstock.log.steps import Wait
 from penstock.metadata.changes import delete_topic
-from penstock.metadata.internal_topics import create_offsets_topic
+from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
 from penstock.wire.batch import read_header, seal
 from penstock.wire.batch_builder import build_batch, end_marker
 from penstock.wire.messages.k08_offset_commit import (
@@ -247,8 +247,8 @@ def group(orders: Desk) -> Desk:
     """A group without members that is at 10 of 15."""
     broker = orders.broker
     orders.change(
-        lambda image: create_offsets_topic(
-            image, broker.config, topic_id=orders.chance.uuid(), now_ms=NOW_MS
+        lambda image: create_internal_topic(
+            image, OFFSETS, broker.config, topic_id=orders.chance.uuid(), now_ms=NOW_MS
         )
     )
     broker.groups.follow()

@@ -46,7 +46,7 @@ def test_an_id_that_cannot_be_stored_does_not_cost_a_group_its_members(
     shard = room.shard()
     assert room.ask(join(member_id=member_id)).code == ErrorCode.INVALID_REQUEST
     assert room.shard() is shard
-    group = shard.groups.get(GROUP)
+    group = shard.kept.get(GROUP)
     assert group is not None
     assert list(group.body.members) == ["native"]
 
@@ -99,6 +99,6 @@ def test_the_longest_texts_can_be_stored_in_the_new_protocol(room: Room) -> None
     assert ask_as(room, LONGEST, join(member_id=long_id, protocols=protocols)).code == 0
     room = room.restart()
     room.load()
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     assert group is not None
     assert set(group.body.members) == {"native", long_id}

@@ -15,6 +15,7 @@ from penstock.api.handlers import (
     k42_delete_groups,
 )
 from penstock.coordination.group import offsets, protocols
+from penstock.coordination.group.aging import Aging
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -64,11 +65,11 @@ def test_old_offsets_stay_while_their_end_could_not_be_committed(room: Room) -> 
     room.tell(commit())
     lose_followers(room)
     room.clock.time_ms += 8 * 24 * 3_600_000
-    list(room.groups.forget_old(Pace()))
+    list(room.groups.sweep(Aging, Pace()))
     assert committed(room) == {0: 5}
     room.leader().replicas = (1,)
-    list(room.groups.forget_old(Pace()))
-    assert room.shard().groups.get(GROUP) is None
+    list(room.groups.sweep(Aging, Pace()))
+    assert room.shard().kept.get(GROUP) is None
 
 
 def at_first_pause(room: Room, happens: Callable[[], None]) -> None:
@@ -108,7 +109,7 @@ def test_a_last_member_that_cannot_leave_for_sure_leaves_its_shard_as_it_is(
         leave = LeaveGroupRequest(GROUP, members=[MemberIdentity(member_id)])
     assert room.ask(leave, version).code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert room.shard() is shard
-    group = shard.groups.get(GROUP)
+    group = shard.kept.get(GROUP)
     assert group is not None
     assert group.body.members.keys() == {member_id}
 
@@ -147,7 +148,7 @@ def test_a_deletion_that_is_decided_is_not_refused_any_more(
     assert deleted.error_code == ErrorCode.NONE
     room.leader().replicas = (1,)
     room.wait(1_000)
-    assert room.shard().groups.get(GROUP) is None
+    assert room.shard().kept.get(GROUP) is None
 
 
 @pytest.mark.parametrize("offsets_a_turn", [1, 1_000])
@@ -159,7 +160,7 @@ def test_no_part_of_a_group_is_seen_that_is_deleted_meanwhile(
     room.desk.create("more", partitions=1)
     room.tell(commit(partitions=(0, 1)))
     room.tell(commit(topic="more"))
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     assert group is not None
     at_first_pause(room, lambda: room.shard().take_away(group, protocols.delete))
     fetch = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=None)])

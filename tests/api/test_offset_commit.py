@@ -23,7 +23,7 @@ def codes(answer: object) -> list[int]:
 
 
 def committed(room: Room, topic: str = "orders") -> dict[int, Committed]:
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     return group.offsets.get(topic, {}) if group else {}
 
 
@@ -125,7 +125,7 @@ def test_a_member_of_a_group_that_is_not_there_is_refused(
     room: Room, version: int, code: ErrorCode
 ) -> None:
     assert codes(room.tell(commit(member_id="m", generation=1), version)) == [code]
-    assert room.shard().groups.get(GROUP) is None
+    assert room.shard().kept.get(GROUP) is None
 
 
 def test_a_group_without_a_name_is_refused(room: Room) -> None:

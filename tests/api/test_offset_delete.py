@@ -35,11 +35,11 @@ def codes(answer: Any) -> dict[int, int]:
 def test_offsets_are_forgotten_partition_by_partition(room: Room) -> None:
     room.tell(commit(partitions=(0, 1)))
     assert codes(delete(room, "orders", 0, 0)) == {0: 0}
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     assert group is not None
     assert list(group.offsets["orders"]) == [1]
     delete(room, "orders", 1)
-    assert room.shard().groups.get(GROUP) is None
+    assert room.shard().kept.get(GROUP) is None
 
 
 def test_a_group_that_is_not_there_has_no_offsets(room: Room) -> None:
@@ -124,7 +124,7 @@ def test_many_offsets_go_in_several_turns(room: Room, monkeypatch: pytest.Monkey
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert room.leader().log.end_offset == before + 95
-    assert room.shard().groups.get(GROUP) is None, "it went before the last turn"
+    assert room.shard().kept.get(GROUP) is None, "it went before the last turn"
 
 
 def test_members_who_come_between_two_turns_keep_their_topics(

@@ -152,16 +152,16 @@ def test_offsets_of_a_deleted_topic_go_when_the_groups_have_been_loaded(room: Ro
     room = room.restart()
     room.load()
     room.wait(0)
-    assert not [group.name for _, group in room.groups.every_group()]
+    assert not [group.name for _, group in room.groups.each()]
     room = room.restart()
     room.load()
-    assert not [group.name for _, group in room.groups.every_group()]
+    assert not [group.name for _, group in room.groups.each()]
 
 
 def test_no_group_is_looked_at_before_all_of_its_shard_are_there(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shard_module, "GROUP_COST", COST_A_SLICE)
+    monkeypatch.setattr(shard_module, "BEGIN_COST", COST_A_SLICE)
     room.tell(commit(7))
     make_anew(room)
     room.groups.load_again(room.shard())

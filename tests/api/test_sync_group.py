@@ -74,7 +74,7 @@ def carried_out(outcome: Any) -> Any:
 
 def stored(room: Room) -> list[MemberMetadata]:
     """All that the log knows of the members."""
-    group = room.shard().groups.get(GROUP)
+    group = room.shard().kept.get(GROUP)
     assert group is not None
     body = group.body
     assert isinstance(body, Classic)

@@ -7,7 +7,7 @@ from tests.api.desk import Desk
 
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.features import GROUP_VERSION, INITIAL, SUPPORTED
+from penstock.metadata.features import GROUP_VERSION, INITIAL, SUPPORTED, TRANSACTION_VERSION
 from penstock.metadata.records import (
     FEATURES,
     BrokerRecord,
@@ -84,7 +84,7 @@ def test_a_feature_that_comes_twice_is_refused(able: Desk) -> None:
     assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
-@pytest.mark.parametrize("name", ["transaction.version", "share.version", "kraft.version"])
+@pytest.mark.parametrize("name", ["share.version", "kraft.version"])
 def test_a_feature_that_no_broker_knows_is_refused_and_told_of(desk: Desk, name: str) -> None:
     desk.register(1)
     answer = desk.ask(UpdateFeaturesRequest(60_000, [FeatureUpdateKey(name, 1)]))
@@ -155,6 +155,11 @@ def test_api_versions_lists_levels_that_every_client_can_read(aged: Desk, versio
     """Highest levels of 0 must not be listed; in version 3 clients stumble over lowest ones too."""
     answer = aged.ask(ApiVersionsRequest("test", "1"), version)
     listed = {each.name: (each.min_version, each.max_version) for each in answer.supported_features}
-    assert listed == {FEATURE: SUPPORTED[FEATURE], GROUP_VERSION: (0 if version >= 4 else 1, 1)}
+    lowest = 0 if version >= 4 else 1
+    assert listed == {
+        FEATURE: SUPPORTED[FEATURE],
+        GROUP_VERSION: (lowest, 1),
+        TRANSACTION_VERSION: (lowest, 2),
+    }
     finalized = {each.name: each.max_version_level for each in answer.finalized_features}
     assert finalized == {FEATURE: 1}

@@ -44,7 +44,7 @@ def test_who_joins_while_a_group_changes_protocol_is_in_it(
     monkeypatch.setattr(pace, "COST_A_SLICE", 1)
     room.desk.broker.in_steps = between
     assert room.ask(NATIVE).is_waiting, "for the disk"
-    body = room.shard().groups.get_or_add(GROUP).body
+    body = room.shard().kept.get_or_add(GROUP).body
     assert isinstance(body, Consumer)
     assert pauses >= 6
     assert len(body.members) == 3 + late + 1

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import confluent_kafka
+import msgspec
 import pytest
 from tests.broker_process import BrokerProcess
 
 from penstock.client import admin, offsets
 from penstock.client.cluster import WireClient
+from penstock.client.errors import ClientError
+from penstock.client.group_offsets import committed_offsets
+from penstock.client.open_transaction import OpenTransaction, begin, commit_offsets, end
 from penstock.client.producer import Delivery, Producer
 from penstock.client.reader import Reader, batches, fetch
+from penstock.errors import ErrorCode
 
 
 @pytest.fixture
@@ -75,3 +82,57 @@ def test_a_broker_that_comes_back_has_every_record_once(
         values = [each.value for arrived in reader.poll() for each in arrived.records()]
     assert values == [b"before", b"after"]
     assert [each.base_offset for each in delivered] == [0, 1]
+
+
+def values_in(client: WireClient, topic: str) -> list[bytes | None]:
+    """What consumers see who read only what is committed."""
+    consumer: Any = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": str(client.brokers()[1]),
+            "group.id": "reader",
+            "enable.partition.eof": True,
+        }
+    )
+    consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+    values = []
+    while not (message := consumer.poll(30)).error():
+        values.append(message.value())
+    consumer.close()
+    return values
+
+
+def test_a_transaction_is_opened_here_and_ended_by_another_client(
+    client: WireClient, broker: BrokerProcess, topic: str
+) -> None:
+    admin.create_topic(client, topic)
+    tasks = [begin(client, f"{topic}-{task}") for task in range(3)]
+    for number, each in enumerate(tasks):
+        producer = Producer(client, topic, transaction=each)
+        producer.send(b"of task %d" % number)
+        producer.flush()
+    commit_offsets(client, tasks[0], topic, {(topic, 0): 1})
+    assert values_in(client, topic) == []
+    handed_on = [msgspec.json.encode(each) for each in tasks]
+    with WireClient(broker.address) as other:
+        for number, raw in enumerate(handed_on):
+            opened = msgspec.json.decode(raw, type=OpenTransaction)
+            after = end(other, opened, is_commit=number != 1)
+            assert end(other, opened, is_commit=number != 1) == after, "asked twice, done once"
+    assert values_in(client, topic) == [b"of task 0", b"of task 2"]
+    assert committed_offsets(client, topic)[topic, 0].offset == 1
+
+
+def test_who_begins_with_the_same_id_shuts_out_the_one_before(
+    client: WireClient, topic: str
+) -> None:
+    admin.create_topic(client, topic)
+    zombie = begin(client, topic)
+    producer = Producer(client, topic, transaction=zombie)
+    producer.send(b"of a zombie")
+    producer.flush()
+    heir = begin(client, topic)
+    with pytest.raises(ClientError) as caught:
+        end(client, zombie, is_commit=True)
+    assert caught.value.code is ErrorCode.PRODUCER_FENCED
+    assert end(client, heir, is_commit=False).epoch > heir.epoch
+    assert values_in(client, topic) == []

@@ -73,3 +73,10 @@ def test_java_clients_lose_and_double_nothing_when_brokers_die_restart_and_join(
     cluster.create(topic, PARTITIONS)
     command = command_of(java_libraries, "Cluster.java", cluster.address, topic, protocol)
     go_through_faults(cluster, foreign(command), protocol)
+
+
+@pytest.mark.timeout(300)
+def test_java_producers_commit_abort_and_fence_transactions(
+    broker: BrokerProcess, topic: str, java_libraries: Path
+) -> None:
+    check_runs(java_libraries, "Transactions.java", broker.address, topic)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.log.making import NOW_MS, TOPIC_ID
@@ -18,6 +19,7 @@ from penstock.coordination.pace import COST_A_SLICE
 from penstock.coordination.turn import Event
 from penstock.log.damage import Damage
 from penstock.log.partition_log import PartitionLog
+from penstock.metadata.internal_topics import OFFSETS
 from penstock.server.steps import carry_out, wait_on
 from penstock.wire.batch import read_header, seal
 from penstock.wire.batch_builder import build_batch, end_marker
@@ -64,6 +66,18 @@ def _nothing_is_left_out(key: StoredKey, problem: str) -> None:
     raise AssertionError(f"{key}: {problem}")
 
 
+def _nothing_is_held(producer_id: int, event: Event, end: int) -> None:
+    raise AssertionError(f"{producer_id} {event}")
+
+
+class Taken(NamedTuple):
+    """What is made of the events: a list of them."""
+
+    apply: Callable[[Event], None]
+    leave_out: Callable[[StoredKey, str], None] = _nothing_is_left_out
+    hold: Callable[..., None] = _nothing_is_held
+
+
 def loaded(
     disk: RealDisk, log: PartitionLog, left_out: dict[int, str] | None = None
 ) -> list[Event]:
@@ -74,7 +88,9 @@ def loaded(
         assert left_out is not None
         left_out[key.partition] = problem
 
-    asyncio.run(carry_out(partial(wait_on, disk), load(log, found.append, leave_out)))
+    asyncio.run(
+        carry_out(partial(wait_on, disk), load(log, OFFSETS, Taken(found.append, leave_out)))
+    )
     return found
 
 
@@ -197,7 +213,7 @@ def test_an_event_that_cannot_be_applied_is_told_of_and_hides_no_others(
     def leave_out(key: StoredKey, problem: str) -> None:
         left_out.append((key, problem))
 
-    asyncio.run(carry_out(partial(wait_on, disk), load(log, apply, leave_out)))
+    asyncio.run(carry_out(partial(wait_on, disk), load(log, OFFSETS, Taken(apply, leave_out))))
     assert len(applied) == 1
     assert left_out == [(OffsetCommitKey("group", "orders", 0), "KeyError('nonsense')")]
     assert "makes no sense" in caplog.text
@@ -241,6 +257,6 @@ def test_a_log_that_is_not_in_memory_is_warmed_first(
             warmed.append(wait)
 
     found: list[Event] = []
-    asyncio.run(carry_out(wait_for, load(log, found.append, _nothing_is_left_out)))
+    asyncio.run(carry_out(wait_for, load(log, OFFSETS, Taken(found.append))))
     assert len(warmed) == 1
     assert len(found) == 1

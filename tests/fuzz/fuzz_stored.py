@@ -12,7 +12,7 @@ import atheris
 
 with atheris.instrument_imports(include=["penstock.wire"]):
     from penstock.errors import Malformed
-    from penstock.wire.stored import key_types
+    from penstock.wire.stored import RECORDS, key_types
     from penstock.wire.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
     from penstock.wire.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
     from penstock.wire.stored_codec import (
@@ -24,13 +24,13 @@ with atheris.instrument_imports(include=["penstock.wire"]):
         encode_value,
     )
 
-    KEYS = [kind() for kind in key_types().values()]
+    KEYS = [kind() for topic in RECORDS for kind in key_types(topic).values()]
     FORMATS: list[type[Versioned]] = [ConsumerProtocolAssignment, ConsumerProtocolSubscription]
 
 
-def try_key(data: bytes) -> None:
+def try_key(topic: str, data: bytes) -> None:
     try:
-        key = decode_key(data)
+        key = decode_key(data, topic)
     except Malformed:
         return
     if key is not None and encode_key(key)[2:] != data[2:]:
@@ -61,7 +61,8 @@ def try_format(choice: int, data: bytes) -> None:
 def one(data: bytes) -> None:
     if not data:
         return
-    try_key(data[1:])
+    for topic in RECORDS:
+        try_key(topic, data[1:])
     try_value(data[0], data[1:])
     try_format(data[0], data[1:])
 

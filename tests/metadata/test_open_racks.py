@@ -16,7 +16,7 @@ from penstock.metadata.changes import add_partitions, delete_topic
 from penstock.metadata.cluster_changes import join, register_broker, remove_member
 from penstock.metadata.config_changes import change_broker_configs
 from penstock.metadata.config_values import ConfigChange, Operation
-from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
+from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
 from penstock.metadata.placement import DRAINING, drains, open_racks, place_new, widened
 
 
@@ -58,7 +58,9 @@ def test_a_rack_that_is_said_counts_and_not_the_host() -> None:
 def test_the_topic_of_groups_is_made_while_a_broker_drains() -> None:
     cluster = hosts("h1", "h2", "h3")
     drain(cluster, 2)
-    cluster.apply(create_offsets_topic(cluster.image, BrokerConfig(), topic_id=b"o" * 16, now_ms=1))
+    cluster.apply(
+        create_internal_topic(cluster.image, OFFSETS, BrokerConfig(), topic_id=b"o" * 16, now_ms=1)
+    )
     made = cluster.image.topics[OFFSETS]
     assert made.record.replication_factor == 2
     assert {broker for each in made.partitions if each for broker in each.replicas} == {1, 3}

@@ -14,7 +14,7 @@ from tests.raw_client import a_batch
 from penstock.metadata.changes import create_topic
 from penstock.metadata.config_changes import change_broker_configs
 from penstock.metadata.config_values import ConfigChange, Operation
-from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
+from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
 from penstock.metadata.leadership import elect, preferred
 from penstock.metadata.reassignment import reassign
 from penstock.metadata.records import PartitionRecord
@@ -203,7 +203,7 @@ async def test_the_topic_of_groups_gets_replicas_as_brokers_join(brokers: Broker
     await brokers.start(1)
     config = brokers.any.config
     await brokers.any.keeper.change(
-        lambda image: create_offsets_topic(image, config, topic_id=b"o" * 16, now_ms=1)
+        lambda image: create_internal_topic(image, OFFSETS, config, topic_id=b"o" * 16, now_ms=1)
     )
     await brokers.start(2, 3)
 

@@ -21,7 +21,7 @@ from penstock.metadata.changes import add_partitions
 from penstock.metadata.cluster import Changed
 from penstock.metadata.internal_topics import OFFSETS
 from penstock.server import coordinating as module
-from penstock.server.coordinating import Coordinating
+from penstock.server.group_upkeep import GroupUpkeep
 from penstock.wire.codec import Message, decode_response
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 from penstock.wire.messages.k11_join_group import JoinGroupResponse
@@ -45,12 +45,12 @@ class Coordinated:
     def __init__(self, house: House) -> None:
         self.house = house
         house.broker.groups.clock = house.clock
-        self.coordinating = Coordinating(house.disk, house.door)
+        self.upkeep = GroupUpkeep(house.disk, house.door)
         house.desk.create("orders", partitions=2)
         self.connection: MemoryConnection = house.connect()
 
     async def start(self) -> None:
-        self.coordinating.start()
+        self.upkeep.start()
         await self.ask(FindCoordinatorRequest(key=GROUP), 0)
         self.follow()
 
@@ -58,12 +58,12 @@ class Coordinated:
         return await self.house.ask(self.connection, request, version)
 
     def follow(self, **changed: Any) -> None:
-        self.coordinating.follow(Changed(**changed))
+        self.upkeep.follow(Changed(**changed))
 
     @property
     def group(self) -> Group | None:
         index = self.house.broker.groups.place(GROUP)[0]
-        return self.house.broker.groups.shards[index].groups.get(GROUP)
+        return self.house.broker.groups.shards[index].kept.get(GROUP)
 
     @property
     def offsets(self) -> dict[int, int]:
@@ -101,7 +101,7 @@ async def place(make_house: Callable[..., House]) -> AsyncIterator[Coordinated]:
     place = Coordinated(house)
     await place.start()
     yield place
-    await place.coordinating.stop()
+    await place.upkeep.stop()
 
 
 async def test_the_first_group_that_asks_has_its_offsets_topic_made(place: Coordinated) -> None:
@@ -144,7 +144,7 @@ async def test_a_load_that_fails_is_tried_again(
     monkeypatch.setattr(module, "RETRY_MS", 1)
     real, failures = Shard.load, iter([OSError("unreadable")])
 
-    def load(shard: Shard) -> Steps[None]:
+    def load(shard: Shard[Group]) -> Steps[None]:
         for failure in failures:
             raise failure
         yield from real(shard)
@@ -295,4 +295,4 @@ async def test_what_a_deletion_has_appended_is_written_out_when_its_client_leave
     await asyncio.sleep(0)
     assert not house.broker._dirty
     await place.until(lambda: log.synced_end == log.end_offset)
-    await place.coordinating.stop()
+    await place.upkeep.stop()

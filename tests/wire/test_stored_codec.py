@@ -7,7 +7,8 @@ import struct
 import pytest
 
 from penstock.errors import ErrorCode, Malformed, Refused
-from penstock.wire.stored import key_types
+from penstock.metadata.internal_topics import OFFSETS
+from penstock.wire.stored import RECORDS, key_types
 from penstock.wire.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -42,6 +43,11 @@ from penstock.wire.stored.group_metadata import (
     MemberMetadata,
 )
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from penstock.wire.stored.transaction_log import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 from penstock.wire.stored_codec import (
     StoredKey,
     Versioned,
@@ -51,6 +57,7 @@ from penstock.wire.stored_codec import (
     encode_value,
 )
 
+TRANSACTION_LOG_KEY = bytes.fromhex("0000 0002 7431")
 OFFSET_COMMIT_KEY = bytes.fromhex("0001 0002 6731 0006 6f7264657273 00000003")
 OFFSET_COMMIT_V3 = bytes.fromhex("0003 000000000000002a 00000005 0002 6d64 0000018bcfe56800")
 GROUP_METADATA_KEY = bytes.fromhex("0002 0002 6731")
@@ -255,14 +262,57 @@ BY_HAND: list[tuple[StoredKey, bytes, Versioned, int, bytes]] = [
         0,
         bytes.fromhex("0000 02 03 6162 0000000000000006 0000018bcfe56800 00"),
     ),
+    (
+        TransactionLogKey("t1"),
+        TRANSACTION_LOG_KEY,
+        TransactionLogValue(
+            7,
+            producer_epoch=3,
+            transaction_timeout_ms=60_000,
+            transaction_status=1,
+            transaction_partitions=[PartitionsSchema("ab", [0, 2])],
+            transaction_last_update_timestamp_ms=1_700_000_000_000,
+            transaction_start_timestamp_ms=5,
+        ),
+        0,
+        bytes.fromhex(
+            "0000 0000000000000007 0003 0000ea60 01 00000001 0002 6162 00000002 00000000 00000002"
+            "0000018bcfe56800 0000000000000005"
+        ),
+    ),
+    (
+        TransactionLogKey("t1"),
+        TRANSACTION_LOG_KEY,
+        TransactionLogValue(
+            7,
+            previous_producer_id=6,
+            producer_epoch=3,
+            transaction_timeout_ms=60_000,
+            transaction_status=4,
+            transaction_partitions=None,
+            transaction_last_update_timestamp_ms=1_700_000_000_000,
+            transaction_start_timestamp_ms=-1,
+            client_transaction_version=2,
+        ),
+        1,
+        bytes.fromhex(
+            "0001 0000000000000007 0003 0000ea60 04 00 0000018bcfe56800 ffffffffffffffff"
+            "02 00 08 0000000000000006 02 02 0002"
+        ),
+    ),
 ]
+
+
+def topic_of(key: StoredKey) -> str:
+    return next(topic for topic in RECORDS if type(key) in key_types(topic).values())
 
 
 def test_every_version_of_every_record_is_written_by_hand() -> None:
     written = {(type(key), version) for key, _, _, version, _ in BY_HAND}
     assert written == {
         (kind, version)
-        for kind in key_types().values()
+        for topic in RECORDS
+        for kind in key_types(topic).values()
         for version in range(kind.VALUE.MIN_VERSION, kind.VALUE.MAX_VERSION + 1)
     }
 
@@ -282,7 +332,7 @@ def test_what_is_written_by_hand_is_what_we_write(
 def test_what_is_written_by_hand_is_read(
     key: StoredKey, raw_key: bytes, value: Versioned, version: int, raw_value: bytes
 ) -> None:
-    assert decode_key(raw_key) == key
+    assert decode_key(raw_key, topic_of(key)) == key
     assert decode_value(key, raw_value) == value
 
 
@@ -292,7 +342,7 @@ def test_what_is_cut_short_at_any_byte_is_malformed(
 ) -> None:
     for size in range(len(raw_key)):
         with pytest.raises(Malformed):
-            decode_key(raw_key[:size])
+            decode_key(raw_key[:size], topic_of(key))
     for size in range(len(raw_value)):
         with pytest.raises(Malformed):
             decode_value(key, raw_value[:size])
@@ -303,13 +353,13 @@ def test_bytes_that_are_left_over_are_malformed(
     key: StoredKey, raw_key: bytes, value: Versioned, version: int, raw_value: bytes
 ) -> None:
     with pytest.raises(Malformed, match="Key is followed by 1 bytes"):
-        decode_key(raw_key + b"\x00")
+        decode_key(raw_key + b"\x00", topic_of(key))
     with pytest.raises(Malformed, match="Value is followed by 2 bytes"):
         decode_value(key, raw_value + b"\x00\x00")
 
 
 def test_the_types_are_those_of_kafka() -> None:
-    assert {number: kind.__name__ for number, kind in key_types().items()} == {
+    assert {number: kind.__name__ for number, kind in key_types(OFFSETS).items()} == {
         0: "OffsetCommitKey",
         1: "OffsetCommitKey",
         2: "GroupMetadataKey",
@@ -323,20 +373,20 @@ def test_the_types_are_those_of_kafka() -> None:
 
 
 def test_the_oldest_type_of_an_offset_is_read_and_the_newer_one_written() -> None:
-    key = decode_key(b"\x00\x00" + OFFSET_COMMIT_KEY[2:])
+    key = decode_key(b"\x00\x00" + OFFSET_COMMIT_KEY[2:], OFFSETS)
     assert key == OffsetCommitKey("g1", "orders", 3)
     assert encode_key(key) == OFFSET_COMMIT_KEY
 
 
 @pytest.mark.parametrize("number", [4, 9, 15, 17, 32767, -1])
 def test_a_key_of_a_type_that_we_do_not_know_is_none(number: int) -> None:
-    assert decode_key(struct.pack(">h", number) + b"anything") is None
+    assert decode_key(struct.pack(">h", number) + b"anything", OFFSETS) is None
 
 
 @pytest.mark.parametrize("raw", [b"", b"\x00"])
 def test_a_key_or_value_without_room_for_its_number_is_malformed(raw: bytes) -> None:
     with pytest.raises(Malformed):
-        decode_key(raw)
+        decode_key(raw, OFFSETS)
     with pytest.raises(Malformed):
         decode_value(OffsetCommitKey(), raw)
 
@@ -353,14 +403,14 @@ def test_a_value_of_a_negative_version_is_malformed() -> None:
 
 def test_a_string_that_is_not_utf8_is_malformed() -> None:
     with pytest.raises(Malformed):
-        decode_key(b"\x00\x02\x00\x02\xff\xfe")
+        decode_key(b"\x00\x02\x00\x02\xff\xfe", OFFSETS)
     with pytest.raises(Malformed):
         decode_value(OffsetCommitKey(), OFFSET_COMMIT_V3.replace(b"md", b"\xff\xfe"))
 
 
 def test_null_in_a_key_is_malformed() -> None:
     with pytest.raises(Malformed, match="null"):
-        decode_key(b"\x00\x02\xff\xff")
+        decode_key(b"\x00\x02\xff\xff", OFFSETS)
 
 
 def test_a_tagged_field_of_a_newer_release_is_skipped() -> None:
@@ -370,7 +420,7 @@ def test_a_tagged_field_of_a_newer_release_is_skipped() -> None:
 
 def test_views_are_read_and_not_held() -> None:
     raw = bytearray(encode_key(GroupMetadataKey("g1")))
-    assert decode_key(memoryview(raw)) == GroupMetadataKey("g1")
+    assert decode_key(memoryview(raw), OFFSETS) == GroupMetadataKey("g1")
     member = MemberMetadata("m", subscription=b"subscription")
     value = GroupMetadataValue("consumer", members=[member])
     raw_value = bytearray(encode_value(value))
@@ -399,7 +449,7 @@ def test_what_an_old_version_cannot_say_is_dropped_where_that_is_harmless() -> N
 
 def test_a_string_longer_than_a_key_can_hold_is_refused() -> None:
     longest = GroupMetadataKey("g" * 32767)
-    assert decode_key(encode_key(longest)) == longest
+    assert decode_key(encode_key(longest), OFFSETS) == longest
     with pytest.raises(Refused, match="shorter") as refused:
         encode_key(GroupMetadataKey("g" * 32768))
     assert refused.value.code is ErrorCode.INVALID_REQUEST

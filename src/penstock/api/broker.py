@@ -12,7 +12,11 @@ from typing import Any, NamedTuple
 from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.opening import Opening
+from penstock.api.speaking import AllSpeakers
+from penstock.api.verifying import Verify, nobody_to_ask
 from penstock.config import BROKER_SETTINGS, BrokerConfig
+from penstock.coordination.group.kind import GROUPS
+from penstock.coordination.transaction.kind import TRANSACTION
 from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
 from penstock.log.steps import Steps
@@ -72,7 +76,13 @@ class Broker:
         self.fetch_sessions = FetchSessions(config.fetch_sessions, chance)
         self.monotonic_ms = clock.monotonic_ms
         self.opening = Opening(log_dir, image, clock.monotonic_ms)
-        self.groups = Coordinator(self, clock)
+        self.groups = Coordinator(self, clock, GROUPS)
+        self.transactions = Coordinator(self, clock, TRANSACTION)
+        self.speakers = AllSpeakers()
+        self.verify: Verify = nobody_to_ask
+        """Asks a transaction's coordinator for partitions."""
+        self.markers_from: dict[int, int] = {}
+        """By broker, the newest connection over which it has sent markers."""
         self.disk_is_full = False
         self.has_lease: Callable[[], bool] = lambda: True
         """Whether the store has confirmed lately that this broker is registered."""
@@ -383,9 +393,13 @@ class Broker:
         self._moved.clear()
         return moved
 
-    def take_producer_id(self) -> int | None:
-        """None: a new block is needed."""
-        return self._producer_ids.popleft() if self._producer_ids else None
+    @property
+    def has_producer_id(self) -> bool:
+        """Otherwise a new block is needed."""
+        return bool(self._producer_ids)
+
+    def take_producer_id(self) -> int:
+        return self._producer_ids.popleft()
 
     def add_producer_ids(self, first: int, count: int) -> None:
         self._producer_ids.extend(range(first, first + count))

@@ -1,4 +1,4 @@
-"""Which groups this broker looks after: those whose partition of the offsets topic it leads."""
+"""What this broker looks after: groups, say, whose partition of the offsets topic it leads."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from penstock.api.shard import Shard
-from penstock.coordination.group import protocols
-from penstock.coordination.group.aging import Aging
-from penstock.coordination.group.groups import Group
+from penstock.coordination.kind import K, Kind, Sweep
 from penstock.coordination.pace import Pace
 from penstock.coordination.turn import TURN_COST, Turn
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.internal_topics import OFFSETS
 from penstock.metadata.records import PartitionRecord
 from penstock.world.ports import Clock
 
@@ -25,83 +22,93 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FAILURES_MAX = 2
-"""A group that fails once may do better when it has been loaded again."""
+"""What fails once may do better when it has been loaded again."""
 PAUSE_MS_MIN = 100
 PAUSE_MS_MAX = 10_000
-"""Before groups are loaded that have been loaded before; twice as long each time."""
+"""Before what has been loaded before is loaded again; twice as long each time."""
 HELD_MS = 60_000
-"""Groups that have been well for so long are not said to have been loaded in vain."""
+"""What has been well for so long is not said to have been loaded in vain."""
 
-GROUP_CHARS_MAX = 1000
-"""Of a group's name, which is hashed a character at a time."""
+NAME_CHARS_MAX = 1000
+"""Of a name, which is hashed a character at a time."""
 
 
-class Coordinator:
-    def __init__(self, broker: Broker, clock: Clock) -> None:
+class Coordinator(Generic[K]):
+    def __init__(self, broker: Broker, clock: Clock, kind: Kind[K]) -> None:
         self.broker = broker
+        self.kind = kind
         self.clock = clock
-        self.shards: dict[int, Shard] = {}
-        """By partition of the offsets topic; some may still be loading."""
-        self.on_new_shard: Callable[[Shard], None] = lambda shard: None
+        self.shards: dict[int, Shard[K]] = {}
+        """By partition of the internal topic; some may still be loading."""
+        self.on_new_shard: Callable[[Shard[K]], None] = lambda shard: None
         """Told of a shard that has to be loaded."""
+        self.on_written: Callable[[Shard[K]], None] = lambda shard: None
+        """Told when something was written in a shard, or all of it was loaded."""
         self.wake_by: Callable[[float], None] = lambda time_ms: None
-        """Told when a group is to be looked at, in the clock's monotonic time."""
+        """Told when one of them is to be looked at, in the clock's monotonic time."""
         self._failures: Counter[str] = Counter()
-        """Of groups that could not be looked after."""
+        """Of those that could not be looked after."""
 
     # -- who looks after what
 
-    def place(self, group: str) -> tuple[int, PartitionRecord]:
-        """The partition that a group is in. Raises Refused while there is no offsets topic."""
-        if not group:
-            raise Refused(ErrorCode.INVALID_GROUP_ID, "a group has a name")
-        if len(group) > GROUP_CHARS_MAX:
+    def place(self, name: str) -> tuple[int, PartitionRecord]:
+        """The partition that it is in. Raises Refused while the internal topic is not there."""
+        kind = self.kind
+        if not name:
+            raise Refused(kind.bad_name, f"a {kind.noun} has a name")
+        if len(name) > NAME_CHARS_MAX:
             raise Refused(
-                ErrorCode.INVALID_GROUP_ID,
-                f"the group's name has {len(group)} characters, {GROUP_CHARS_MAX} are allowed",
+                kind.bad_name,
+                f"the {kind.noun}'s name has {len(name)} characters, {NAME_CHARS_MAX} are allowed",
             )
-        topic = self.broker.image.topic(OFFSETS)
-        index = hash_of(group) % topic.record.partitions if topic else -1
+        topic = self.broker.image.topic(kind.topic)
+        index = hash_of(name) % topic.record.partitions if topic else -1
         record = topic.partition(index) if topic else None
         if record is None:
             raise Refused(
-                ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody looks after the group yet; try again"
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"nobody looks after the {kind.noun} yet; try again",
             )
         return index, record
 
-    def shard(self, group: str) -> Shard:
-        """Where a group is looked after. Raises Refused if that is not here, or not yet."""
-        index, record = self.place(group)
+    def shard(self, name: str) -> Shard[K]:
+        """Where it is looked after. Raises Refused if that is not here, or not yet."""
+        noun, (index, record) = self.kind.noun, self.place(name)
         if record.leader != self.broker.node_id:
-            raise Refused(ErrorCode.NOT_COORDINATOR, "another broker looks after the group")
+            raise Refused(ErrorCode.NOT_COORDINATOR, f"another broker looks after the {noun}")
+        shard = self.shard_at(index)
+        if self.is_set_aside(name):
+            raise Refused(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE,
+                f"the {noun} fails whenever it is looked after: see the broker's log, and start it "
+                "again when the cause is gone",
+            )
+        if (known := shard.kept.get(name)) is not None and known.is_ending:
+            raise Refused(
+                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"the {noun} is being deleted; try again"
+            )
+        return shard
+
+    def shard_at(self, index: int) -> Shard[K]:
+        """Of a partition that this broker leads. Raises Refused if it cannot be used yet."""
         shard = self.shards.get(index) or self._take_up(index)
         if shard is not None:
             shard.check_lease()
         if shard is None or not self._is_usable(shard):
-            raise still_loading()
-        if self.is_set_aside(group):
-            raise Refused(
-                ErrorCode.COORDINATOR_NOT_AVAILABLE,
-                "the group fails whenever it is looked after: see the broker's log, and start it "
-                "again when the cause is gone",
-            )
-        if (known := shard.groups.get(group)) is not None and known.is_ending:
-            raise Refused(
-                ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is being deleted; try again"
-            )
+            raise self.still_loading()
         return shard
 
-    def loaded(self) -> list[Shard]:
+    def loaded(self) -> list[Shard[K]]:
         """All of them. Raises Refused while any is not."""
         shards = list(self.shards.values())
         for shard in shards:
             shard.check_lease()
         usable = [shard for shard in shards if self._is_usable(shard)]
         if len(usable) < len(shards):
-            raise still_loading()
+            raise self.still_loading()
         return usable
 
-    def _is_usable(self, shard: Shard) -> bool:
+    def _is_usable(self, shard: Shard[K]) -> bool:
         """What does not rest on the log any more is loaded again."""
         if shard.is_cut_off():
             return False
@@ -113,7 +120,7 @@ class Coordinator:
 
     def follow(self) -> None:
         """Take up what this broker leads now, and drop what it no longer does."""
-        topic = self.broker.image.topic(OFFSETS)
+        topic = self.broker.image.topic(self.kind.topic)
         partitions = topic.partitions if topic is not None else ()
         led = {
             index
@@ -126,11 +133,11 @@ class Coordinator:
         for index in sorted(led - self.shards.keys()):
             self._take_up(index)
 
-    def _take_up(self, index: int, pause_ms: int = 0) -> Shard | None:
+    def _take_up(self, index: int, pause_ms: int = 0) -> Shard[K] | None:
         """None where the log cannot be read, which the broker has told of: it is tried again when
-        someone asks for one of its groups."""
+        someone asks for what is in it."""
         try:
-            leader = self.broker.leader(OFFSETS, index)
+            leader = self.broker.leader(self.kind.topic, index)
         except Refused:
             return None
         shard = self.shards[index] = Shard(self, leader)
@@ -141,56 +148,57 @@ class Coordinator:
             self.on_new_shard(shard)
         return shard
 
-    def load_again(self, shard: Shard) -> None:
+    def load_again(self, shard: Shard[K]) -> None:
         """What was decided is not in the log after all, and what is in memory rests on it; or the
         lease is back, and members get the time that they did not have without it."""
         index = shard.leader.index
         if self.shards.get(index) is shard:
-            log.warning("%s-%d: its groups are loaded again", OFFSETS, index)
+            log.warning("%s-%d: its %ss are loaded again", self.kind.topic, index, self.kind.noun)
             del self.shards[index]
             shard.give_up()
             self._take_up(index, self._pause_ms(shard))
 
-    def _pause_ms(self, before: Shard) -> int:
-        """So that groups that fail as soon as they are loaded do not take all of our time."""
+    def _pause_ms(self, before: Shard[K]) -> int:
+        """So that what fails as soon as it is loaded does not take all of our time."""
         held_ms = self.clock.monotonic_ms() - before.loaded_ms
         if before.is_loaded and held_ms >= HELD_MS:
             return PAUSE_MS_MIN
         return min(max(2 * before.pause_ms, PAUSE_MS_MIN), PAUSE_MS_MAX)
 
-    # -- groups that fail
+    # -- what fails
 
-    def failed(self, group: str) -> None:
-        self._failures[group] += 1
-        if self.is_set_aside(group):
-            log.error("group %.300s fails again and again: it is set aside", group)
+    def failed(self, name: str) -> None:
+        self._failures[name] += 1
+        if self.is_set_aside(name):
+            log.error("%s %.300s fails again and again: it is set aside", self.kind.noun, name)
 
-    def set_aside(self, group: str) -> None:
+    def set_aside(self, name: str) -> None:
         """Its shard goes on without it, until the broker is started again."""
-        log.exception("group %.300s cannot be taken up: it is set aside", group)
-        self._failures[group] = FAILURES_MAX
+        log.exception("%s %.300s cannot be taken up: it is set aside", self.kind.noun, name)
+        self._failures[name] = FAILURES_MAX
 
-    def keep_unread(self, group: str, problem: str) -> None:
+    def keep_unread(self, name: str, problem: str) -> None:
         """Some of it is not known, so it is left as it is: members who still have partitions, say,
         would have to share them with whoever comes."""
-        if not self.is_set_aside(group):
+        if not self.is_set_aside(name):
             log.error(
-                "group %.300s is set aside, as what is stored of it cannot be read: %s. "
+                "%s %.300s is set aside, as what is stored of it cannot be read: %s. "
                 "Its records are kept: start the release that has written them",
-                group,
+                self.kind.noun,
+                name,
                 problem,
             )
-        self._failures[group] = FAILURES_MAX
+        self._failures[name] = FAILURES_MAX
 
-    def is_set_aside(self, group: str) -> bool:
-        return self._failures[group] >= FAILURES_MAX
+    def is_set_aside(self, name: str) -> bool:
+        return self._failures[name] >= FAILURES_MAX
 
     # -- what no request asks for
 
     def expire(self) -> bool:
-        """Hand out answers and look at groups that are due, for a slice of time; False once there
-        are no more of them. Who has been due longest comes first: a group with much to do is due
-        again at once."""
+        """Hand out answers and look at what is due, for a slice of time; False once there is no
+        more of it. What has been due longest comes first: one with much to do is due again at
+        once."""
         for each in list(self.shards.values()):
             if not each.is_cut_off() and not each.is_true:
                 self.load_again(each)
@@ -198,15 +206,13 @@ class Coordinator:
         if any(shard.handout.go_on(pace) for shard in list(self.shards.values())):
             return True
         while (shard := self._next_due(time_ms)) is not None:
-            group = shard.take_due(time_ms)
-            if group is not None and pace.is_spent(
-                self._look_after(shard, group, protocols.expire)
-            ):
+            one = shard.take_due(time_ms)
+            if one is not None and pace.is_spent(self._look_after(shard, one, self.kind.expire)):
                 return True
         return False
 
-    def _next_due(self, time_ms: float) -> Shard | None:
-        """The one with the group that has been due longest."""
+    def _next_due(self, time_ms: float) -> Shard[K] | None:
+        """The one with what has been due longest."""
         due_ms, found = time_ms, None
         for shard in self.shards.values():
             shard_due_ms = shard.next_due_ms
@@ -219,61 +225,63 @@ class Coordinator:
         due = (shard.next_due_ms for shard in self.shards.values())
         return min((each for each in due if each is not None), default=None)
 
-    def every_group(self) -> Iterator[tuple[Shard, Group]]:
+    def each(self) -> Iterator[tuple[Shard[K], K]]:
         for shard in list(self.shards.values()):
             if shard.is_loaded:
-                for group in list(shard.groups):
-                    yield shard, group
+                for one in list(shard.kept):
+                    yield shard, one
 
     def for_each(
         self,
-        decide: Callable[[Turn, Group], None],
+        decide: Callable[[Turn, K], None],
         pace: Pace,
-        ahead: Callable[[Group], Iterable[None]] = lambda group: (),
+        ahead: Callable[[K], Iterable[None]] = lambda one: (),
     ) -> Iterator[None]:
-        """Something that concerns all groups, with pauses. `ahead`: what has to be found out of a
-        group before its turn, with pauses of its own."""
-        for shard, group in self.every_group():
-            if self._is_there(shard, group):
-                yield from ahead(group)
-            is_there = self._is_there(shard, group)
-            if is_there and pace.is_spent(self._look_after(shard, group, decide)):
+        """Something that concerns all of them, with pauses. `ahead`: what has to be found out of
+        one before its turn, with pauses of its own."""
+        for shard, one in self.each():
+            if self._is_there(shard, one):
+                yield from ahead(one)
+            is_there = self._is_there(shard, one)
+            if is_there and pace.is_spent(self._look_after(shard, one, decide)):
                 yield
 
-    def forget_old(self, pace: Pace) -> Iterator[None]:
-        """Offsets of groups that have been empty for long, with pauses. Those of a shard that is
-        held up wait for the next time."""
-        for shard, group in self.every_group():
-            aging = Aging(group)
-            while not (aging.is_done or shard.is_held_up) and self._is_there(shard, group):
-                if pace.is_spent(self._look_after(shard, group, aging.go_on)):
+    def sweep(self, begin: Callable[[K], Sweep[K]], pace: Pace) -> Iterator[None]:
+        """What may take several turns of each, with pauses. Those of a shard that is held up wait
+        for the next time."""
+        for shard, one in self.each():
+            sweep = begin(one)
+            while not (sweep.is_done or shard.is_held_up) and self._is_there(shard, one):
+                if pace.is_spent(self._look_after(shard, one, sweep.go_on)):
                     yield
 
-    def _is_there(self, shard: Shard, group: Group) -> bool:
-        is_known = shard.groups.get(group.name) is group and not self.is_set_aside(group.name)
+    def _is_there(self, shard: Shard[K], one: K) -> bool:
+        is_known = shard.kept.get(one.name) is one and not self.is_set_aside(one.name)
         return is_known and self._is_usable(shard)
 
-    def _look_after(self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]) -> int:
+    def _look_after(self, shard: Shard[K], one: K, decide: Callable[[Turn, K], None]) -> int:
         """What that has cost. One that fails must not keep the others from their turn: its shard
         is loaded again, and the second time goes on without it."""
         try:
-            cost = shard.look_after(group, decide)
+            cost = shard.look_after(one, decide)
         except Exception:
-            log.exception("group %.300s could not be looked after", group.name)
+            log.exception("%s %.300s could not be looked after", self.kind.noun, one.name)
             return TURN_COST
-        self._failures.pop(group.name, None)
+        self._failures.pop(one.name, None)
         return cost
 
-
-def still_loading() -> Refused:
-    return Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the groups are being loaded; try again")
+    def still_loading(self) -> Refused:
+        return Refused(
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+            f"the {self.kind.noun}s are being loaded; try again",
+        )
 
 
 @lru_cache(maxsize=10_000)
-def hash_of(group: str) -> int:
+def hash_of(name: str) -> int:
     """As Kafka has it, which takes it from Java: so that tools find the same partition."""
     value = 0
-    encoded = group.encode("utf-16-be", "surrogatepass")
+    encoded = name.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(encoded), 2):
         value = (31 * value + (encoded[at] << 8) + encoded[at + 1]) & 0xFFFFFFFF
     if value >= 1 << 31:

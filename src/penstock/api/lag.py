@@ -2,7 +2,7 @@
 
 Both come from what is committed and from the log, so they are known whether anyone reads or not.
 Nothing is kept: a lookup is one in the index and the header of one batch, and every answer is true
-when it is given. All groups of a broker are `Coordinator.every_group`, one after the other through
+when it is given. All groups of a broker are `Coordinator.each`, one after the other through
 `lags`.
 """
 

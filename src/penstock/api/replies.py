@@ -25,7 +25,7 @@ class Rest:
 
     __slots__ = ("end", "shard")
 
-    def __init__(self, shard: Shard, end: int) -> None:
+    def __init__(self, shard: Shard[Any], end: int) -> None:
         self.shard = shard
         self.end = end
 

@@ -26,6 +26,17 @@ from penstock.api.handlers.k20_delete_topics import delete_topics, delete_topics
 from penstock.api.handlers.k21_delete_records import delete_records
 from penstock.api.handlers.k22_init_producer_id import init_producer_id
 from penstock.api.handlers.k23_offset_for_leader_epoch import offset_for_leader_epoch
+from penstock.api.handlers.k24_add_partitions_to_txn import (
+    add_partitions_to_txn,
+    add_partitions_to_txn_failed,
+)
+from penstock.api.handlers.k25_add_offsets_to_txn import add_offsets_to_txn
+from penstock.api.handlers.k26_end_txn import end_txn
+from penstock.api.handlers.k27_write_txn_markers import write_txn_markers
+from penstock.api.handlers.k28_txn_offset_commit import (
+    txn_offset_commit,
+    txn_offset_commit_failed,
+)
 from penstock.api.handlers.k32_describe_configs import describe_configs, describe_configs_failed
 from penstock.api.handlers.k33_alter_configs import alter_configs, alter_configs_failed
 from penstock.api.handlers.k35_describe_log_dirs import describe_log_dirs
@@ -49,6 +60,8 @@ from penstock.api.handlers.k57_update_features import update_features
 from penstock.api.handlers.k60_describe_cluster import describe_cluster
 from penstock.api.handlers.k61_describe_producers import describe_producers
 from penstock.api.handlers.k64_unregister_broker import unregister_broker
+from penstock.api.handlers.k65_describe_transactions import describe_transactions
+from penstock.api.handlers.k66_list_transactions import list_transactions
 from penstock.api.handlers.k68_consumer_group_heartbeat import consumer_group_heartbeat
 from penstock.api.handlers.k69_consumer_group_describe import (
     consumer_group_describe,
@@ -86,8 +99,19 @@ ROWS = (
     answer(ApiKey.CREATE_TOPICS, 2, 7, create_topics, failed=create_topics_failed),
     answer(ApiKey.DELETE_TOPICS, 1, 6, delete_topics, failed=delete_topics_failed),
     answer(ApiKey.DELETE_RECORDS, 0, 2, delete_records),
-    answer(ApiKey.INIT_PRODUCER_ID, 0, 5, init_producer_id),
+    answer(ApiKey.INIT_PRODUCER_ID, 0, 6, init_producer_id),
     answer(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, offset_for_leader_epoch),
+    answer(
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        0,
+        5,
+        add_partitions_to_txn,
+        failed=add_partitions_to_txn_failed,
+    ),
+    answer(ApiKey.ADD_OFFSETS_TO_TXN, 0, 4, add_offsets_to_txn),
+    answer(ApiKey.END_TXN, 0, 5, end_txn),
+    answer(ApiKey.WRITE_TXN_MARKERS, 1, 2, write_txn_markers),
+    answer(ApiKey.TXN_OFFSET_COMMIT, 0, 5, txn_offset_commit, failed=txn_offset_commit_failed),
     answer(ApiKey.DESCRIBE_CONFIGS, 1, 4, describe_configs, failed=describe_configs_failed),
     answer(ApiKey.ALTER_CONFIGS, 0, 2, alter_configs, failed=alter_configs_failed),
     answer(ApiKey.DESCRIBE_LOG_DIRS, 1, 4, describe_log_dirs),
@@ -109,6 +133,8 @@ ROWS = (
     answer(ApiKey.DESCRIBE_CLUSTER, 0, 2, describe_cluster),
     answer(ApiKey.DESCRIBE_PRODUCERS, 0, 0, describe_producers),
     answer(ApiKey.UNREGISTER_BROKER, 0, 0, unregister_broker),
+    answer(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0, describe_transactions),
+    answer(ApiKey.LIST_TRANSACTIONS, 0, 2, list_transactions),
     answer(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, 1, consumer_group_heartbeat),
     answer(
         ApiKey.CONSUMER_GROUP_DESCRIBE,

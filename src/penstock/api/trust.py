@@ -46,6 +46,8 @@ class Client:
     """Of a broker that has proved that it is one of the cluster's."""
     refused: RefusedBatches | None = None
     """What it has sent and is to send again."""
+    number: int = 0
+    """Of its connection: later ones have larger numbers."""
 
 
 NOBODY = Client("")

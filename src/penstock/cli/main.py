@@ -20,6 +20,7 @@ COMMANDS = {
     "produce": "penstock.cli.produce",
     "consume": "penstock.cli.consume",
     "group": "penstock.cli.group",
+    "txn": "penstock.cli.txn",
     "log": "penstock.cli.log",
     "cluster": "penstock.cli.cluster",
     "broker": "penstock.cli.broker",

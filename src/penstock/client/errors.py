@@ -27,6 +27,7 @@ RETRIABLE = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
 """What may pass by itself once the cluster has settled, or our picture of it is up to date."""
@@ -56,6 +57,7 @@ ADVICE = {
     ),
     ErrorCode.UNKNOWN_SERVER_ERROR: "look at the broker's log",
     ErrorCode.GROUP_ID_NOT_FOUND: "`penstock group list` shows what there is",
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "`penstock txn list` shows what there is",
     ErrorCode.NON_EMPTY_GROUP: "stop its members first: `penstock group members` shows them",
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: (
         "stop its members first: `penstock group members` shows them"

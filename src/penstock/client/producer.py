@@ -15,6 +15,7 @@ from typing import NamedTuple
 from penstock.client.cluster import WireClient, pauses
 from penstock.client.errors import ClientError, check, code_of, refused
 from penstock.client.metadata import Topic
+from penstock.client.open_transaction import OpenTransaction
 from penstock.client.partitioning import Sticky, partition_for_key
 from penstock.errors import ErrorCode
 from penstock.wire.batch import NO_PRODUCER, NO_SEQUENCE
@@ -94,9 +95,11 @@ class Producer:
         idempotent: bool = True,
         batch_bytes: int = BATCH_BYTES,
         batch_records: int = BATCH_RECORDS,
+        transaction: OpenTransaction | None = None,
         on_delivery: Callable[[Delivery], None] = lambda _: None,
     ) -> None:
-        if idempotent and acks != ALL:
+        """In a transaction: what is sent counts once that is committed. One producer for each."""
+        if (idempotent or transaction) and acks != ALL:
             raise ClientError(
                 ErrorCode.INVALID_REQUIRED_ACKS, "an idempotent producer waits for all replicas"
             )
@@ -104,13 +107,16 @@ class Producer:
         self._topic = topic
         self._acks = acks
         self._codec = codec
-        self._idempotent = idempotent
+        self._idempotent = idempotent or transaction is not None
+        self._transaction = transaction
         self._batch_bytes = batch_bytes
         self._batch_records = batch_records
         self._on_delivery = on_delivery
         self._lanes: dict[int, _Lane] = {}
         self._sticky = Sticky(secrets.randbelow(1 << 16))
         self._producer_id, self._producer_epoch = NO_PRODUCER, -1
+        if transaction is not None:
+            self._producer_id, self._producer_epoch = transaction.producer_id, transaction.epoch
         self._failure: ClientError | None = None
         self._spread_over = 0
         """The number of partitions that the last record was meant for."""
@@ -247,6 +253,7 @@ class Producer:
         left_ms = max(1, int((deadline - time.monotonic()) * 1000))
         parts = [PartitionProduceData(index, self._first_batch(index)) for index in share]
         return ProduceRequest(
+            transactional_id=self._transaction.name if self._transaction else None,
             acks=self._acks,
             timeout_ms=left_ms,
             topic_data=[TopicProduceData(self._topic, topic_id, parts)],
@@ -261,6 +268,7 @@ class Producer:
                 producer_id=self._producer_id,
                 producer_epoch=self._producer_epoch,
                 base_sequence=batch.base_sequence,
+                transactional=self._transaction is not None,
             )
         return batch.data
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event
 from penstock.errors import Malformed, Refused
 from penstock.log.cleaning import DECOMPRESSED_BYTES_MAX
 from penstock.log.partition_log import PartitionLog
+from penstock.log.producer_state import marker_in
 from penstock.log.reindexing import reindexed
 from penstock.log.steps import Steps
 from penstock.wire.batch import (
@@ -25,7 +27,7 @@ from penstock.wire.batch import (
     check,
     size_at,
 )
-from penstock.wire.batch_builder import records_of
+from penstock.wire.batch_builder import Marker, records_of
 from penstock.wire.records import pairs
 from penstock.wire.stored_codec import StoredKey, decode_key, decode_value
 
@@ -38,32 +40,88 @@ BYTES_A_NAME = 50
 """What applying an event costs, in names of topics."""
 
 Raw = dict[bytes, bytes | None]
-Apply = Callable[[Event], None]
-LeaveOut = Callable[[StoredKey, str], None]
+Pending = dict[int, dict[bytes, tuple[int, bytes | None]]]
+"""By producer id and key: behind which offset its batch ends, and the value."""
 
 
-def load(partition: PartitionLog, apply: Apply, leave_out: LeaveOut) -> Steps[None]:
-    """Everything that is in the log now. Nobody appends to it until that is done.
+class Applied(Protocol):
+    """Who is made of the events."""
 
-    `leave_out` is told of what cannot be applied: a newer release may have written it.
-    """
-    latest = yield from _read(partition)
+    def apply(self, event: Event) -> None: ...
+    def leave_out(self, key: StoredKey, problem: str) -> None:
+        """It cannot be applied: a newer release may have written it."""
+        ...
+
+    def hold(self, producer_id: int, event: Event, end: int) -> None: ...
+
+
+class Gathered:
+    """The last event of each key, in the order of the log. What was written in a transaction counts
+    once that is committed; where two of them say something, what was written later."""
+
+    __slots__ = ("latest", "pending")
+
+    def __init__(self) -> None:
+        self.latest: Raw = {}
+        self.pending: Pending = {}
+
+    def add(self, batch: memoryview) -> None:
+        header = check(batch)
+        if header.is_control:
+            if (marker := marker_in(batch)) is not None:
+                self._end(marker)
+            return
+        records = pairs(_records(batch, header), header.record_count)
+        if header.is_transactional:
+            held = self.pending.setdefault(header.producer_id, {})
+            held.update((key, (header.next_offset, value)) for key, value in records if key)
+            return
+        latest, pending = self.latest, self.pending
+        for key, value in records:
+            if key is not None:
+                latest.pop(key, None)
+                latest[key] = value
+                if pending and value is not None:
+                    self._drop(key, header.base_offset)
+
+    def _end(self, marker: Marker) -> None:
+        held = self.pending.pop(marker.producer_id, {})
+        if marker.is_commit:
+            for key, (end, value) in held.items():
+                self.latest.pop(key, None)
+                self.latest[key] = value
+                self._drop(key, end)
+
+    def _drop(self, key: bytes, before: int) -> None:
+        """What other transactions have said before."""
+        for held in self.pending.values():
+            if key in held and held[key][0] <= before:
+                del held[key]
+
+
+def load(partition: PartitionLog, topic: str, applied: Applied) -> Steps[None]:
+    """Everything that is in the log now. Nobody appends to it until that is done."""
+    gathered = yield from _read(partition)
     pace = Pace()
-    for key, value in latest.items():
-        _replay(key, value, apply, leave_out)
+    for raw_key, value in gathered.latest.items():
+        _replay(topic, raw_key, value, applied, applied.apply)
         if pace.is_spent(EVENT_COST + len(value or b"") // BYTES_A_NAME):
             yield None
+    for producer_id, held in gathered.pending.items():
+        for raw_key, (end, value) in held.items():
+            _replay(topic, raw_key, value, applied, partial(applied.hold, producer_id, end=end))
+            if pace.is_spent(EVENT_COST):
+                yield None
 
 
-def _read(partition: PartitionLog) -> Steps[Raw]:
-    """The last event of each key, in the order of the log."""
-    latest: Raw = {}
+def _read(partition: PartitionLog) -> Steps[Gathered]:
+    gathered = Gathered()
     at = partition.start_offset
     while at < partition.end_offset:
         at, chunk = yield from reindexed(partition, partial(_chunk, partition, at))
-        _gather(memoryview(chunk), latest)
+        _gather(memoryview(chunk), gathered)
         yield None
-    return latest
+    return gathered
 
 
 def _chunk(partition: PartitionLog, at: int, cold_ok: bool) -> tuple[int, bytes]:
@@ -79,19 +137,13 @@ def _chunk(partition: PartitionLog, at: int, cold_ok: bool) -> tuple[int, bytes]
     return found.next_offset, read(place.position, place.length)
 
 
-def _gather(chunk: memoryview, latest: Raw) -> None:
+def _gather(chunk: memoryview, gathered: Gathered) -> None:
     position = 0
     while position + LENGTH_OVERHEAD <= len(chunk):
         batch = chunk[position : position + size_at(chunk, position)]
         position += len(batch) or len(chunk)
         try:
-            header = check(batch)
-            if header.is_control:
-                continue
-            for key, value in pairs(_records(batch, header), header.record_count):
-                if key is not None:
-                    latest.pop(key, None)
-                    latest[key] = value
+            gathered.add(batch)
         except (Malformed, Refused) as problem:
             log.error("events of a coordinator cannot be read, and are left out: %s", problem)
 
@@ -102,10 +154,16 @@ def _records(batch: memoryview, header: BatchHeader) -> bytes:
     return bytes(batch[HEADER_SIZE:])
 
 
-def _replay(raw_key: bytes, raw_value: bytes | None, apply: Apply, leave_out: LeaveOut) -> None:
+def _replay(
+    topic: str,
+    raw_key: bytes,
+    raw_value: bytes | None,
+    applied: Applied,
+    apply: Callable[[Event], None],
+) -> None:
     """What cannot be read is left out: one bad event must not hide the others."""
     try:
-        key = decode_key(raw_key)
+        key = decode_key(raw_key, topic)
     except Malformed as problem:
         log.error("an event of a coordinator cannot be read, and is left out: %s", problem)
         return
@@ -114,7 +172,7 @@ def _replay(raw_key: bytes, raw_value: bytes | None, apply: Apply, leave_out: Le
     try:
         apply(Event(key, None if raw_value is None else decode_value(key, raw_value)))
     except Malformed as problem:
-        leave_out(key, str(problem))
+        applied.leave_out(key, str(problem))
     except Exception as problem:
         log.exception("an event of a coordinator makes no sense: %s", key)
-        leave_out(key, repr(problem))
+        applied.leave_out(key, repr(problem))

@@ -52,6 +52,9 @@ def ready_event(key: StoredKey, value: Versioned | None, version: int | None = N
     return Event(key, value, version, Event(key, value, version).encoded())
 
 
+Writer = tuple[int, int]
+"""Producer id and epoch."""
+
 Answer = tuple[Reply, Any]
 """What a request that has been waiting is given."""
 
@@ -96,6 +99,7 @@ class Turn:
         "room_bytes",
         "time_ms",
         "wake_ms",
+        "writer",
     )
 
     def __init__(
@@ -123,6 +127,8 @@ class Turn:
         self._put_in_place: Callable[[], None] | None = None
         self.answers = Answers()
         self.wake_ms: float | None = None
+        self.writer: Writer | None = None
+        """In whose transaction the events are written: then they count once that is committed."""
         self.cost = TURN_COST
         """What this turn takes of the loop, so that whoever runs many knows when to pause."""
 

@@ -40,6 +40,7 @@ class Producer:
     __slots__ = (
         "batches",
         "coordinator_epoch",
+        "ended",
         "epoch",
         "id",
         "last_timestamp",
@@ -52,6 +53,8 @@ class Producer:
         self.batches: tuple[WrittenBatch, ...] = ()
         """The last few, the latest last."""
         self.coordinator_epoch = NO_EPOCH
+        self.ended = 0
+        """Transactions that have ended here since it is known; not stored."""
         self.txn_first_offset = NO_OFFSET
         self.last_timestamp = NOT_KNOWN
         """When it was last heard of, by this broker's clock; batches read again do not tell."""
@@ -62,6 +65,7 @@ class Producer:
         copy.epoch = self.epoch
         copy.batches = self.batches
         copy.coordinator_epoch = self.coordinator_epoch
+        copy.ended = self.ended
         copy.txn_first_offset = self.txn_first_offset
         copy.last_timestamp = self.last_timestamp
         return copy
@@ -99,6 +103,8 @@ class ProducerStates:
             return None
         if header.producer_epoch != producer.epoch:
             _check_new_epoch(producer, header)
+        elif header.base_sequence == NO_SEQUENCE:
+            return None  # a coordinator's: it makes no mistakes about that
         elif header.base_sequence != (producer.last_sequence + 1) & _LAST_SEQUENCE:
             return _repeated(producer, header)
         if producer.txn_first_offset >= 0 and not header.is_transactional:
@@ -107,6 +113,17 @@ class ProducerStates:
                 f"producer {header.producer_id} has a transaction open and wrote outside of it",
             )
         return None
+
+    def is_open_for(self, producer_id: int, epoch: int) -> bool:
+        """Whether a transaction of this producer has written here, and is not over."""
+        producer = self.producers.get(producer_id)
+        is_open = producer is not None and producer.txn_first_offset >= 0
+        return is_open and producer is not None and producer.epoch == epoch
+
+    def ended(self, producer_id: int) -> int:
+        """A number that changes whenever a transaction of this producer ends here."""
+        producer = self.producers.get(producer_id)
+        return NOT_KNOWN if producer is None else producer.ended
 
     def follows(self, header: BatchHeader) -> bool:
         """Whether all that its producer has sent before it in its epoch is here, as far as that
@@ -142,10 +159,11 @@ class ProducerStates:
         """A data batch was appended at this offset."""
         producer = self._at_epoch(header)
         last = base + header.last_offset_delta
-        producer.batches = (
-            *producer.batches[_ALL_BUT_ONE],
-            WrittenBatch(header.base_sequence, header.last_sequence, base, last, timestamp),
-        )
+        if header.base_sequence != NO_SEQUENCE:
+            producer.batches = (
+                *producer.batches[_ALL_BUT_ONE],
+                WrittenBatch(header.base_sequence, header.last_sequence, base, last, timestamp),
+            )
         producer.last_timestamp = heard_ms
         if header.is_transactional and producer.txn_first_offset < 0:
             producer.txn_first_offset = base
@@ -158,6 +176,7 @@ class ProducerStates:
         producer = self._at_epoch(header)
         producer.coordinator_epoch = max(producer.coordinator_epoch, marker.coordinator_epoch)
         producer.last_timestamp = heard_ms
+        producer.ended += 1
         first, producer.txn_first_offset = producer.txn_first_offset, NO_OFFSET
         if self._open.pop(header.producer_id, None) is None:
             return None
@@ -302,7 +321,7 @@ def _known(producer: Producer, header: BatchHeader) -> WrittenBatch | None:
 def _check_new_epoch(producer: Producer, header: BatchHeader) -> None:
     if header.producer_epoch < producer.epoch:
         raise _old_epoch(producer, header)
-    if header.base_sequence != 0:
+    if header.base_sequence > 0:
         raise _out_of_order(header, f"for the new epoch {header.producer_epoch}")
 
 

@@ -6,6 +6,7 @@ Their settings may be changed, but for what the brokers rely on.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from penstock.config import TOPIC_SETTINGS, BrokerConfig
 from penstock.errors import ErrorCode, Refused
@@ -17,33 +18,57 @@ from penstock.metadata.placement import open_racks
 from penstock.metadata.records import TopicRecord
 
 OFFSETS = "__consumer_offsets"
-INTERNAL = frozenset({OFFSETS})
+TRANSACTIONS = "__transaction_state"
+INTERNAL = frozenset({OFFSETS, TRANSACTIONS})
 MESSAGE_BYTES_MIN = 1 << 20
 """What a group of many members takes."""
 
 
-def create_offsets_topic(
-    image: Image, config: BrokerConfig, *, topic_id: bytes, now_ms: int
+class Shape(NamedTuple):
+    """What a broker's settings say of an internal topic."""
+
+    partitions: int
+    replicas: int
+    segment_bytes: int
+
+
+def shape(config: BrokerConfig, topic: str) -> Shape:
+    if topic == OFFSETS:
+        return Shape(
+            config.offsets_topic_num_partitions,
+            config.offsets_topic_replication_factor,
+            config.offsets_topic_segment_bytes,
+        )
+    return Shape(
+        config.transaction_topic_num_partitions,
+        config.transaction_topic_replication_factor,
+        config.transaction_topic_segment_bytes,
+    )
+
+
+def create_internal_topic(
+    image: Image, name: str, config: BrokerConfig, *, topic_id: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
-    """As it is when the first group asks for its coordinator."""
-    existing = image.topic(OFFSETS)
+    """As it is when the first one asks for its coordinator."""
+    existing = image.topic(name)
     if existing is not None:
         return Commit(existing.record)
     if not image.brokers:
         raise Refused(
-            ErrorCode.COORDINATOR_NOT_AVAILABLE, "no broker is there to look after the group"
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, f"no broker is there to look after {name}"
         )
+    partitions, replicas, segment_bytes = shape(config, name)
     return create_topic(
         image,
-        OFFSETS,
+        name,
         topic_id=topic_id,
         now_ms=now_ms,
-        partitions=config.offsets_topic_num_partitions,
-        replication=min(config.offsets_topic_replication_factor, max(len(open_racks(image)), 1)),
+        partitions=partitions,
+        replication=min(replicas, max(len(open_racks(image)), 1)),
         configs={
             "cleanup.policy": "compact",
             "compression.type": "producer",
-            "segment.bytes": str(config.offsets_topic_segment_bytes),
+            "segment.bytes": str(segment_bytes),
         },
     )
 
@@ -68,12 +93,14 @@ def check_internal_configs(image: Image, topic: Topic, configs: Mapping[str, str
     config = topic_settings.effective(configs, image.settings.layers(), replicas)
     own = {name: getattr(config, TOPIC_SETTINGS[name].attribute) for name in configs}
     if config.cleanup_policy != ("compact",):
-        raise _needs(topic, "cleanup.policy", "is compact: old offsets would be deleted")
+        raise _needs(topic, "cleanup.policy", "is compact: what is old would be deleted")
     if not own.get("flush.on.acks.all", True):
         raise _needs(topic, "flush.on.acks.all", "is true: commits would be lost in a power cut")
     if own.get("max.message.bytes", MESSAGE_BYTES_MIN) < MESSAGE_BYTES_MIN:
         raise _needs(
-            topic, "max.message.bytes", f"is at least {MESSAGE_BYTES_MIN}: groups would not fit"
+            topic,
+            "max.message.bytes",
+            f"is at least {MESSAGE_BYTES_MIN}: what is kept in it would not fit",
         )
     if own.get("min.insync.replicas", 1) > replicas:
         raise _needs(

@@ -32,9 +32,9 @@ from penstock.node.rejoining import Rejoining
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
 from penstock.server.controlling import Controlling
-from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
+from penstock.server.group_upkeep import GroupUpkeep
 from penstock.server.insync import InSync
 from penstock.server.leaving import Leaving
 from penstock.server.offering import Offering
@@ -43,6 +43,7 @@ from penstock.server.reducing import Reducing
 from penstock.server.reserve import Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
+from penstock.server.transaction_upkeep import TransactionUpkeep
 from penstock.server.upkeep import Upkeep
 from penstock.world.ports import File, Listener, World
 
@@ -100,7 +101,8 @@ class Node:
         await self._begin_controlling()
         self.upkeep.start()
         self.leaving.look_at(self._places())
-        self.coordinating.start()
+        self.group_upkeep.start()
+        self.transaction_upkeep.start()
         self.insync.start()
         self.reducing.start()
         self.offering.start()
@@ -133,7 +135,8 @@ class Node:
         self.upkeep = Upkeep(
             world.clock, world.disk, self.broker, self.door, self.syncer, self.reserve
         )
-        self.coordinating = Coordinating(world.disk, self.door)
+        self.group_upkeep = GroupUpkeep(world.disk, self.door)
+        self.transaction_upkeep = TransactionUpkeep(world, self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)
@@ -203,7 +206,8 @@ class Node:
             self.door.settle()  # with fewer in sync, more may be committed
         if changed.broker_configs:
             self.broker.reconfigure_all()
-        self.coordinating.follow(changed)
+        self.group_upkeep.follow(changed)
+        self.transaction_upkeep.follow()
         if self.controlling is not None:
             self.controlling.follow(changed)
 
@@ -239,7 +243,8 @@ class Node:
             watch.cancel()
         self.listener.close()
         self.door.close()
-        await self.coordinating.stop()
+        await self.group_upkeep.stop()
+        await self.transaction_upkeep.stop()
         await self.fetchers.stop()
         await self.leaving.stop()
         await self.insync.stop()

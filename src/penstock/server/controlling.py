@@ -17,7 +17,7 @@ from penstock.metadata.cluster import Changed
 from penstock.metadata.election import Place, leaderless_first, settle_partitions
 from penstock.metadata.growth import settle_factor, widen_topic
 from penstock.metadata.image import Image
-from penstock.metadata.internal_topics import OFFSETS
+from penstock.metadata.internal_topics import INTERNAL, shape
 from penstock.metadata.keeper import AHEAD_MS_MAX, Keeper
 from penstock.metadata.leadership import return_leadership
 from penstock.metadata.records import ControllerRecord
@@ -108,9 +108,10 @@ class Controlling:
             topics = {topic_id for topic_id, _ in places}
             await self._settle(iter(places))
             await self._settle_factors(topics)
-            offsets = self._image.topic(OFFSETS)
-            if offsets is not None and (brokers_changed or offsets.id in topics):
-                await self._widen(OFFSETS, self._config().offsets_topic_replication_factor)
+            for name in sorted(INTERNAL):
+                topic = self._image.topic(name)
+                if topic is not None and (brokers_changed or topic.id in topics):
+                    await self._widen(name, shape(self._config(), name).replicas)
 
     async def _is_ours(self) -> bool:
         """Whether this broker is the controller, or has just become it."""

@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import Any
 
 from penstock.api.broker import Broker
@@ -48,6 +49,7 @@ class Door:
         self.answers = Rota(self.loop, self.clock)
         """Answers that have become ready, to be encoded and sent."""
         self._syncer = syncer
+        self._numbers = count(1)
         self._sessions: set[Session] = set()
         self._from: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -57,6 +59,10 @@ class Door:
     @property
     def connections(self) -> int:
         return len(self._sessions)
+
+    def take_number(self) -> int:
+        """For a new connection."""
+        return next(self._numbers)
 
     def admit(self, connection: Connection) -> None:
         host = connection.peer.rpartition(":")[0]

@@ -72,7 +72,7 @@ class Session:
         self._reading = False
         self._will_go_on = False
         self._refused = RefusedBatches()
-        self._client = Client(connection.peer, refused=self._refused)
+        self._client = Client(connection.peer, refused=self._refused, number=door.take_number())
         self.closed = False
         self.active_ms = door.clock.monotonic_ms()
         self._read_on()

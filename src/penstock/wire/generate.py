@@ -74,11 +74,11 @@ RECORDS = {{
 
 
 @cache
-def key_types() -> dict[int, type[StoredKey]]:
-    """The classes of the keys, by the type that a key begins with."""
+def key_types(topic: str) -> dict[int, type[StoredKey]]:
+    """The classes of a topic's keys, by the type that a key begins with."""
     return {{
         number: getattr(import_module(f"{{__name__}}.{{module}}"), f"{{name}}Key")
-        for number, (module, name) in RECORDS.items()
+        for number, (module, name) in RECORDS[topic].items()
     }}
 '''
 
@@ -96,12 +96,18 @@ def messages_index(apis: list[Api]) -> str:
 
 def stored_index(everything: list[Stored]) -> str:
     """The package itself: the table from which the class of a key is found."""
-    types = {number: stored for stored in everything for number in stored.types}
-    table = (
-        f'    {number}: ("{types[number].module}", "{types[number].name}"),'
-        for number in sorted(types)
-    )
-    return STORED.format(table="\n".join(table))
+    lines: Lines = []
+    for topic in sorted({stored.topic for stored in everything if stored.key}):
+        types = {
+            each: stored for stored in everything if stored.topic == topic for each in stored.types
+        }
+        lines.append(f'    "{topic}": {{')
+        lines += [
+            f'        {number}: ("{types[number].module}", "{types[number].name}"),'
+            for number in sorted(types)
+        ]
+        lines.append("    },")
+    return STORED.format(table="\n".join(lines))
 
 
 def message_module(api: Api) -> str:

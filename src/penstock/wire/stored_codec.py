@@ -1,4 +1,4 @@
-"""What the group coordinator stores as bytes, and the client formats that are embedded in it.
+"""What coordinators store as bytes, and the client formats that are embedded in it.
 
 A key begins with the type of the record, a value with a version; what they are made of is
 generated. A stored record is read strictly: it has been written by a broker, and bytes that we do
@@ -70,12 +70,12 @@ def encode_value(value: Versioned, version: int | None = None) -> bytes:
     return bytes(out)
 
 
-def decode_key(raw: Buffer) -> StoredKey | None:
+def decode_key(raw: Buffer, topic: str) -> StoredKey | None:
     """The key of a record, or None: it is of a type that we do not know, and is to be skipped."""
     buf = memoryview(raw)
     try:
         (number,) = _INT16.unpack_from(buf)
-        kind = key_types().get(number)
+        kind = key_types(topic).get(number)
         if kind is None:
             return None
         key: StoredKey

@@ -18,9 +18,12 @@ from typing import NamedTuple, TypeVar
 from penstock.api.broker import Broker
 from penstock.api.call import Call, Unanswerable
 from penstock.api.opening import NotOpen
-from penstock.api.outcome import NO_ANSWER, Later, Outcome, Resume
+from penstock.api.outcome import NO_ANSWER, Outcome, Resume
+from penstock.api.pledges import Pledge, once_all_committed
 from penstock.api.refused_batches import Place
 from penstock.api.slices import in_slices
+from penstock.api.verifying import ADDING_SINCE, Codes, not_in_transaction, produce_code
+from penstock.coordination.transaction.state import Identity
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Steps, exhaust
@@ -33,7 +36,6 @@ from penstock.log.validation import (
 )
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.replication.leader import Leader
-from penstock.replication.signals import Source
 from penstock.wire.batch import HEADER_SIZE, BatchHeader, read_header
 from penstock.wire.messages.k00_produce import (
     PartitionProduceData,
@@ -67,14 +69,9 @@ class Piece(NamedTuple):
     header: BatchHeader
     answer: PartitionProduceResponse
     place: Place
-
-
-class Pledge(NamedTuple):
-    """An append that is answered for once the high watermark has passed its end."""
-
-    leader: Leader
-    end: int
-    answer: PartitionProduceResponse
+    ended: int | None = None
+    """How many transactions of its producer have ended in the partition, if its own is new there:
+    if it is another number when it is appended, that was one of them."""
 
 
 class Looked(NamedTuple):
@@ -128,9 +125,42 @@ class Produce:
         return self.stepwise(self.check_all(), lambda _: self.once_checked())
 
     def once_checked(self) -> Outcome[ProduceResponse]:
+        if any(piece.ended is not None for piece in self.pieces):
+            return self.verify_first()
+        return self.once_verified()
+
+    def once_verified(self) -> Outcome[ProduceResponse]:
         if self.has_heavy:
             return self.look_inside_first()
         return self.append_all(self.pieces)
+
+    def verify_first(self) -> Resume[ProduceResponse]:
+        """Partitions that are new to the transaction: its coordinator is asked for them."""
+        if not self.is_kept:
+            self.pieces, self.is_kept = _copied(self.pieces), True
+        new = [piece for piece in self.pieces if piece.ended is not None]
+        writer, add = _writer(new[0].header), self.call.version >= ADDING_SINCE
+        places = [(piece.leader.topic, piece.leader.index) for piece in new]
+
+        def then(codes: Codes) -> Outcome[ProduceResponse]:
+            self.pieces = [piece for piece in self.pieces if self.belongs(piece, codes)]
+            return self.once_verified()
+
+        name = self.request.transactional_id or ""
+        return Resume(lambda: self.broker.verify(name, writer, places, add=add), then)
+
+    def belongs(self, piece: Piece, codes: Codes) -> bool:
+        code = 0
+        if piece.ended is not None:
+            code = codes.get((piece.leader.topic, piece.leader.index), ErrorCode.INVALID_TXN_STATE)
+        if not code:
+            return True
+        refused = Refused(
+            produce_code(code, self.call.version),
+            f"the coordinator of the transaction says {ErrorCode(code).name}",
+        )
+        self.refuse(piece, refused)
+        return False
 
     def closed(self) -> Generator[None, None, list[PartitionLog]]:
         found = []
@@ -205,14 +235,28 @@ class Produce:
         if not isinstance(batch, memoryview):
             raise Refused(ErrorCode.INVALID_RECORD, "there is no batch for this partition")
         header = check_batch(batch, leader.log.config, self.call.now_ms)
-        if header.is_transactional:
-            raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
+        ended = self.check_transaction(leader, header) if header.is_transactional else None
         _check_open(leader, header)
         place = topic.name, topic.topic_id, part.index
         if refused := self.call.client.refused:
             is_next = leader.log.producers.follows(header)
             refused.check(place, header, self.call.now_ms, is_next=is_next)
-        return Piece(leader, batch, header, answer, place)
+        return Piece(leader, batch, header, answer, place, ended)
+
+    def check_transaction(self, leader: Leader, header: BatchHeader) -> int | None:
+        """None if its transaction has written here before."""
+        if self.request.transactional_id is None:
+            raise Refused(ErrorCode.INVALID_TXN_STATE, "the request has no transactional id")
+        writer = _writer(header)
+        if self.call.version < ADDING_SINCE:
+            self.broker.speakers.of_records.check(writer, self.call)
+        if self.pieces and _writer(self.pieces[0].header) != writer:
+            raise Refused(
+                ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the request has batches of two producers"
+            )
+        self.broker.speakers.of_records.note(writer, self.call)
+        producers = leader.log.producers
+        return None if producers.is_open_for(*writer) else producers.ended(writer.producer_id)
 
     def note_refused(
         self, topic: TopicProduceData, part: PartitionProduceData, code: ErrorCode
@@ -268,24 +312,32 @@ class Produce:
 
     def once_appended(self, pledges: list[Pledge]) -> Outcome[ProduceResponse]:
         if self.request.acks == ALL:
-            return self.once_committed(pledges)
+            wait_ms = max(self.request.timeout_ms, 0)
+            return once_all_committed(pledges, self.response, wait_ms)
         if self.request.acks == NONE:
             _close_on_error(self.response)
             return NO_ANSWER
         return self.response
 
+    def refuse(self, piece: Piece, refused: Refused) -> None:
+        _refuse(piece.answer, refused)
+        if self.call.client.refused is not None:
+            now_ms = self.call.now_ms
+            self.call.client.refused.note(piece.place, piece.header, refused.code, now_ms)
+
     def append(self, piece: Piece) -> Pledge | None:
-        leader, batch, header, answer, place = piece
+        leader, batch, header, answer, _, ended = piece
         log = leader.log
         try:
             if leader.over is not None:
                 raise Refused(leader.over, "this broker does not lead the partition any more")
             _check_open(leader, header)
+            if ended not in (None, log.producers.ended(header.producer_id)):
+                code = not_in_transaction(self.call.version)
+                raise Refused(code, "the transaction has ended meanwhile")
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
-            _refuse(answer, refused)
-            if self.call.client.refused is not None:
-                self.call.client.refused.note(place, header, refused.code, self.call.now_ms)
+            self.refuse(piece, refused)
             return None
         self.broker.appended(leader)
         answer.base_offset = done.base_offset
@@ -293,46 +345,19 @@ class Produce:
         answer.log_start_offset = log.start_offset
         return Pledge(leader, done.last_offset + 1, answer)
 
-    def once_committed(self, pledges: list[Pledge]) -> Outcome[ProduceResponse]:
-        # A repeated batch may be committed already: then nothing is going to wake the wait.
-        waiting = [pledge for pledge in pledges if pledge.leader.high_watermark < pledge.end]
-        if not waiting:
-            return self.response
-
-        sources = [_reached(waiting[-1])]
-
-        def answer(time_is_up: bool) -> ProduceResponse | None:
-            """One after the other is waited for: thousands would wake us thousands of times."""
-            while waiting:
-                leader, end, part = waiting[-1]
-                if leader.high_watermark < end:
-                    if leader.over is not None:
-                        part.error_code = leader.over
-                    elif time_is_up:
-                        part.error_code = ErrorCode.REQUEST_TIMED_OUT
-                    else:
-                        sources[0] = _reached(waiting[-1])
-                        return None
-                waiting.pop()
-            return self.response
-
-        return Later(sources, answer, max(self.request.timeout_ms, 0))
-
 
 def produce(broker: Broker, request: ProduceRequest, call: Call) -> Outcome[ProduceResponse]:
     if request.acks not in (NONE, LEADER, ALL):
         raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks} is none of 0, 1, -1")
-    if request.transactional_id is not None:
-        raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported yet")
     return Produce(broker, request, call, ProduceResponse()).outcome()
-
-
-def _reached(pledge: Pledge) -> Source:
-    return pledge.leader.reached(pledge.end)
 
 
 def _copied(pieces: list[Piece]) -> list[Piece]:
     return [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
+
+
+def _writer(header: BatchHeader) -> Identity:
+    return Identity(header.producer_id, header.producer_epoch)
 
 
 def _name(leader: Leader) -> str:

@@ -86,7 +86,7 @@ class _Commits:
     def in_turns(self) -> Steps[Any]:
         topics = yield from _once_each(self._request.topics)
         is_first = True
-        for some in _portions(map(_topic, topics.items())):
+        for some in portions(map(_topic, topics.items())):
             try:
                 self._take_turn(some)
             except Refused as refused:
@@ -126,7 +126,10 @@ class _Commits:
 
     def _commit(self, turn: Turn, group: Group, topic: OffsetCommitRequestTopic) -> list[ErrorCode]:
         by_id = self._version >= TOPIC_IDS_SINCE
-        return _commit(turn, group, self._request, topic, by_id)
+        expire_ms = NEVER_MS
+        if self._request.retention_time_ms >= 0:
+            expire_ms = min(turn.now_ms + self._request.retention_time_ms, TIME_MS_MAX)
+        return commit_topic(turn, group, topic, by_id=by_id, expire_ms=expire_ms)
 
     def _refuse(self, topics: Sequence[OffsetCommitRequestTopic], code: ErrorCode) -> None:
         for topic in topics:
@@ -160,7 +163,7 @@ def _topic(asked: tuple[TopicKey, Partitions]) -> OffsetCommitRequestTopic:
     return OffsetCommitRequestTopic(*key, list(partitions.values()))
 
 
-def _portions(
+def portions(
     topics: Iterable[OffsetCommitRequestTopic],
 ) -> Iterator[list[OffsetCommitRequestTopic]]:
     """All of them, each for one turn."""
@@ -178,20 +181,18 @@ def _portions(
         yield some
 
 
-def _commit(
+def commit_topic(
     turn: Turn,
     group: Group,
-    request: OffsetCommitRequest,
     asked: OffsetCommitRequestTopic,
+    *,
     by_id: bool,
+    expire_ms: int = NEVER_MS,
 ) -> list[ErrorCode]:
     """What is to be said of each partition."""
     image = turn.image
     topic = image.shown.topic_meant(asked.topic_id) if by_id else image.topic(asked.name)
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    expire_ms = NEVER_MS
-    if request.retention_time_ms >= 0:
-        expire_ms = min(turn.now_ms + request.retention_time_ms, TIME_MS_MAX)
     codes = []
     for part in asked.partitions:
         code = unknown if topic is None else _check(turn, topic, part)

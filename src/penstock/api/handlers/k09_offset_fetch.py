@@ -23,6 +23,7 @@ from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import Committed, committed_in_sealed, is_of
+from penstock.coordination.group.pending import Pending
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
@@ -43,6 +44,8 @@ ERROR_OF_ALL_SINCE = 2
 MANY_GROUPS_SINCE = 8
 TOPIC_IDS_SINCE = 10
 NOWHERE = Committed(-1)
+UNSTABLE = Committed(-1)
+"""A transaction is about to commit something."""
 LOOKUP_COST = 2
 """Of a topic or partition that is looked up, in the unit of `Pace`."""
 
@@ -65,7 +68,8 @@ class Found(NamedTuple):
 def offset_fetch(
     broker: Broker, request: OffsetFetchRequest, call: Call
 ) -> Outcome[OffsetFetchResponse]:
-    lookup = _Lookup(broker, by_id=call.version >= TOPIC_IDS_SINCE)
+    by_id = call.version >= TOPIC_IDS_SINCE
+    lookup = _Lookup(broker, by_id=by_id, only_stable=request.require_stable)
 
     def then(answer: OffsetFetchResponse) -> Outcome[OffsetFetchResponse]:
         return once_committed(lookup.rests, answer)
@@ -81,9 +85,10 @@ def offset_fetch(
 class _Lookup:
     """Of all that one request asks for, with pauses."""
 
-    def __init__(self, broker: Broker, *, by_id: bool) -> None:
+    def __init__(self, broker: Broker, *, by_id: bool, only_stable: bool) -> None:
         self._broker = broker
         self._by_id = by_id
+        self._only_stable = only_stable
         self._pace = Pace()
         self.rests: list[Rest] = []
 
@@ -95,7 +100,7 @@ class _Lookup:
 
     def _found(self, asked: OffsetFetchRequestGroup) -> Steps[Found]:
         shard = self._broker.groups.shard(asked.group_id)
-        group = shard.groups.get(asked.group_id)
+        group = shard.kept.get(asked.group_id)
         self.rests.append(shard.rest(group))
         if group is None:
             group = Group(asked.group_id)
@@ -106,14 +111,16 @@ class _Lookup:
         else:
             topics = yield from self._topics(group, asked.topics)
         self.rests[-1].end = max(self.rests[-1].end, group.end)  # more was committed in a pause
+        if self._only_stable and group.pending is not None:
+            topics = _without_unstable(self._broker.image, group.pending, topics, asked)
         return Found(asked.group_id, topics)
 
     def _pause(self, group: Group) -> Steps[None]:
         """Refused if the group has begun to go meanwhile: nobody is to see a part of it."""
         name = group.name
-        was_known = self._broker.groups.shard(name).groups.get(name) is group
+        was_known = self._broker.groups.shard(name).kept.get(name) is group
         yield None
-        if was_known and self._broker.groups.shard(name).groups.get(name) is not group:
+        if was_known and self._broker.groups.shard(name).kept.get(name) is not group:
             raise Refused(
                 ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the group is another one by now; try again"
             )
@@ -151,6 +158,29 @@ def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id
     is_unknown = by_id and topic is None
     code = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE
     return Topic(name, asked.topic_id, places, code)
+
+
+def _without_unstable(
+    image: Image, pending: Pending, topics: list[Topic], asked: OffsetFetchRequestGroup
+) -> list[Topic]:
+    """Where a transaction is about to say where the group is, nothing is said before."""
+    found = [
+        each._replace(
+            places=[
+                (index, UNSTABLE if pending.has(each.name, index) else at)
+                for index, at in each.places
+            ]
+        )
+        for each in topics
+    ]
+    if asked.topics is not None:
+        return found
+    known = {(each.name, index) for each in found for index, _ in each.places}
+    for name, index in sorted(pending.places - known):
+        topic = image.topic(name)
+        if topic is not None:
+            found.append(Topic(name, topic.shown_id, [(index, UNSTABLE)]))
+    return found
 
 
 # -- writing it down
@@ -192,7 +222,7 @@ def _write(groups: Writing, version: int, found: Found, behind: Mapping[Place, L
 def _parts(topic: Topic, behind: Mapping[Place, Lag]) -> Iterator[OffsetFetchResponsePartitions]:
     for index, at in topic.places:
         part = OffsetFetchResponsePartitions(
-            index, at.offset, at.leader_epoch, at.metadata, topic.error_code
+            index, at.offset, at.leader_epoch, at.metadata, _code(topic, at)
         )
         if behind:
             messages, waiting_ms = behind.get(Place(topic.name, index, at.offset), UNKNOWN)
@@ -226,8 +256,12 @@ def _answer_of_one(
 def _parts_of_old(topic: Topic) -> Iterator[OffsetFetchResponsePartition]:
     for index, at in topic.places:
         yield OffsetFetchResponsePartition(
-            index, at.offset, at.leader_epoch, at.metadata, topic.error_code
+            index, at.offset, at.leader_epoch, at.metadata, _code(topic, at)
         )
+
+
+def _code(topic: Topic, at: Committed) -> int:
+    return ErrorCode.UNSTABLE_OFFSET_COMMIT if at is UNSTABLE else topic.error_code
 
 
 # -- what is asked

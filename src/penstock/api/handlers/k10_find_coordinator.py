@@ -1,8 +1,8 @@
-"""FindCoordinator: which broker looks after a group.
+"""FindCoordinator: which broker looks after a group, or a transactional id.
 
-Version 1 brought the type of the key, 4 several keys in one request (KIP-699). The first group that
-asks makes the topic that offsets are kept in. Transactional ids and share groups are refused, with
-an error that clients do not try again: both are not supported yet.
+Version 1 brought the type of the key, 4 several keys in one request (KIP-699). The first that asks
+makes the topic that what it asks about is kept in. Share groups are refused, with an error that
+clients do not try again: they are not supported yet.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from penstock.api.call import Call
 from penstock.api.outcome import Change, Outcome
 from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.internal_topics import OFFSETS, create_offsets_topic
-from penstock.metadata.records import BrokerRecord, PartitionRecord
+from penstock.metadata.changes import Commit
+from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import OFFSETS, TRANSACTIONS, create_internal_topic
+from penstock.metadata.records import BrokerRecord, PartitionRecord, TopicRecord
 from penstock.wire.messages.k10_find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -24,10 +26,7 @@ from penstock.wire.messages.k10_find_coordinator import (
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 MANY_KEYS_SINCE = 4
-UNSUPPORTED = {
-    TRANSACTION: "transactions are not supported yet",
-    SHARE: "share groups are not supported yet",
-}
+TOPICS = {GROUP: OFFSETS, TRANSACTION: TRANSACTIONS}
 
 
 def find_coordinator(
@@ -46,13 +45,15 @@ def find_coordinator(
             lambda coordinators: FindCoordinatorResponse(coordinators=coordinators),
         )
 
-    if kind != GROUP or broker.image.topic(OFFSETS) is not None:
+    topic = TOPICS.get(kind)
+    if topic is None or broker.image.topic(topic) is not None:
         return answer(None)
     topic_id, now_ms = broker.chance.uuid(), call.now_ms
-    return Change(
-        lambda image: create_offsets_topic(image, broker.config, topic_id=topic_id, now_ms=now_ms),
-        answer,
-    )
+
+    def create(image: Image) -> Commit[TopicRecord]:
+        return create_internal_topic(image, topic, broker.config, topic_id=topic_id, now_ms=now_ms)
+
+    return Change(create, answer)
 
 
 def _once_each(keys: Iterable[str]) -> Iterator[str]:
@@ -73,14 +74,16 @@ def _found(broker: Broker, kind: int, key: str) -> Coordinator:
 
 
 def _coordinator(broker: Broker, kind: int, key: str) -> BrokerRecord:
-    if kind != GROUP:
-        problem = UNSUPPORTED.get(kind, f"{kind} is no coordinator's type")
+    if kind not in TOPICS:
+        problem = f"{kind} is no coordinator's type"
+        if kind == SHARE:
+            problem = "share groups are not supported yet"
         raise Refused(ErrorCode.INVALID_REQUEST, problem)
-    _, partition = broker.groups.place(key)
+    _, partition = (broker.groups if kind == GROUP else broker.transactions).place(key)
     member = broker.image.brokers.get(partition.leader)
     if member is None or not _is_known_to_lead(broker, partition):
         raise Refused(
-            ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker that looks after the group is away"
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker that looks after it is away; try again"
         )
     return member.record
 

@@ -89,7 +89,7 @@ def _once_committed(
     broker: Broker, request: LeaveGroupRequest, members: Any
 ) -> Outcome[LeaveGroupResponse]:
     shard = broker.groups.shard(request.group_id)
-    rest = shard.rest(shard.groups.get(request.group_id))
+    rest = shard.rest(shard.kept.get(request.group_id))
     return once_committed([rest], LeaveGroupResponse(members=members))
 
 

@@ -27,7 +27,7 @@ from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupRes
 
 def sync_group(broker: Broker, request: SyncGroupRequest, call: Call) -> Outcome[SyncGroupResponse]:
     check_ids(request.member_id, request.group_instance_id)
-    group = broker.groups.shard(request.group_id).groups.get(request.group_id)
+    group = broker.groups.shard(request.group_id).kept.get(request.group_id)
     body = group.body if group is not None else None
     if isinstance(body, Classic) and has_to_be_prepared(body, request):
         steps = prepare(body, request)

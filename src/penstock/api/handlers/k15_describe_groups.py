@@ -58,7 +58,7 @@ def _described(broker: Broker, names: Iterable[str], version: int, rests: list[R
 def _describe(broker: Broker, name: str, version: int, rests: list[Rest]) -> DescribedGroup:
     try:
         shard = broker.groups.shard(name)
-        group = shard.groups.get(name)
+        group = shard.kept.get(name)
         rests.append(shard.rest(group))
         if group is None or not isinstance(group.body, Classic):
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no classic group {name[:300]}")

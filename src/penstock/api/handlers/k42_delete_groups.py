@@ -48,7 +48,7 @@ class _Deletion:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._ends: dict[Shard, int] = {}
+        self._ends: dict[Shard[Group], int] = {}
         self._cost = 0
         """Of what was done since the last pause."""
 
@@ -68,7 +68,7 @@ class _Deletion:
         try:
             shard = self._broker.groups.shard(name)
             self._ends[shard] = shard.end
-            group = shard.groups.get(name)
+            group = shard.kept.get(name)
             if group is None:
                 return ErrorCode.GROUP_ID_NOT_FOUND
             self._take_turn(shard, group, protocols.delete)
@@ -78,17 +78,19 @@ class _Deletion:
             return refused.code
         return ErrorCode.NONE
 
-    def _end(self, shard: Shard, group: Group) -> Steps[None]:
+    def _end(self, shard: Shard[Group], group: Group) -> Steps[None]:
         """It is decided: what cannot be done now is done later, and is no reason to refuse."""
         yield from self._pause()
-        while group.is_ending and shard.groups.get(group.name) is group:
+        while group.is_ending and shard.kept.get(group.name) is group:
             try:
                 self._take_turn(shard, group, protocols.end_on)
             except Refused:
                 return
             yield from self._pause()
 
-    def _take_turn(self, shard: Shard, group: Group, decide: Callable[[Turn, Group], None]) -> None:
+    def _take_turn(
+        self, shard: Shard[Group], group: Group, decide: Callable[[Turn, Group], None]
+    ) -> None:
         if shard.is_over or not shard.is_true:
             raise not_here_any_more()
         before = shard.end

@@ -43,7 +43,7 @@ def offset_delete(
     broker: Broker, request: OffsetDeleteRequest, call: Call
 ) -> Outcome[OffsetDeleteResponse]:
     shard = broker.groups.shard(request.group_id)
-    if shard.groups.get(request.group_id) is None:
+    if shard.kept.get(request.group_id) is None:
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, "there is no such group")
     deletion = _Deletion(broker, request)
 
@@ -84,11 +84,11 @@ class _Deletion:
 
     def _take_turn(self, places: Collection[Place]) -> Steps[None]:
         """On the group as it is by then. It may have gone with the last of its offsets."""
-        group = self._broker.groups.shard(self._name).groups.get(self._name)
+        group = self._broker.groups.shard(self._name).kept.get(self._name)
         if group is not None:
             yield from self._readers.look(group)
         shard = self._broker.groups.shard(self._name)
-        group = shard.groups.get(self._name)
+        group = shard.kept.get(self._name)
         if group is not None:
             shard.take_away(group, lambda turn, group: self._forget(turn, group, places))
             return

@@ -44,7 +44,7 @@ def consumer_group_heartbeat(
 def _made_ready(broker: Broker, request: ConsumerGroupHeartbeatRequest) -> Steps[Conversion | None]:
     """The group may be another one by then: in the end it is done in one go."""
     for _ in range(TRIES):
-        group = broker.groups.shard(request.group_id).groups.get(request.group_id)
+        group = broker.groups.shard(request.group_id).kept.get(request.group_id)
         body = group.body if group is not None else None
         if not isinstance(body, Classic) or not body.members:
             break

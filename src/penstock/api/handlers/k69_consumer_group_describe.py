@@ -52,7 +52,7 @@ def _describe(
     """Its members a slice at a time: each may name thousands of topics."""
     try:
         shard = broker.groups.shard(name)
-        group = shard.groups.get(name)
+        group = shard.kept.get(name)
         rests.append(shard.rest(group))
         if group is None or not isinstance(group.body, Consumer):
             raise Refused(

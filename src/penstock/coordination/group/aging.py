@@ -22,8 +22,9 @@ class Aging:
 
     def go_on(self, turn: Turn, group: Group) -> None:
         """Only without members: a group that has some, however quiet, keeps its place. It may have
-        got them since the last turn."""
-        if not group.is_empty:
+        got them since the last turn. So does one of which a transaction is about to commit
+        offsets."""
+        if not group.is_empty or group.pending is not None:
             self.is_done = True
             return
         places = list(islice(self._places, OFFSETS_A_TURN))

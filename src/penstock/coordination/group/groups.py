@@ -16,8 +16,9 @@ from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import stored as consumer_stored
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.offsets import Committed
+from penstock.coordination.group.pending import Pending
 from penstock.coordination.turn import Event
-from penstock.wire.stored.offset_commit import OffsetCommitKey
+from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from penstock.wire.stored_codec import StoredKey
 
 Apply = Callable[["Groups", Any, Any], None]
@@ -27,13 +28,15 @@ class Group:
     """A group's members are of the classic protocol, or of the one of KIP-848 (`Consumer`), which
     may have classic members among them. Without members it is whatever it was last."""
 
-    __slots__ = ("body", "doubtful", "emptied_ms", "end", "name", "offsets", "wake_ms")
+    __slots__ = ("body", "doubtful", "emptied_ms", "end", "name", "offsets", "pending", "wake_ms")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.body: Classic | Consumer = Classic()
         self.offsets: dict[str, dict[int, Committed]] = {}
         """By topic and partition."""
+        self.pending: Pending | None = None
+        """Those of transactions that are open, if there are any."""
         self.doubtful: list[str] | None = None
         """Topics in which there may be offsets of deleted ones of the same name, or of partitions
         that they have lost, if some were found: these have yet to go."""
@@ -59,7 +62,7 @@ class Group:
     @property
     def is_forgotten(self) -> bool:
         """Nothing that is stored, nor anyone who is about to join, is left of it."""
-        return not self.offsets and self.body.is_blank
+        return not self.offsets and self.pending is None and self.body.is_blank
 
 
 class Groups:
@@ -67,6 +70,8 @@ class Groups:
         self._groups: dict[str, Group] = {}
         self.unread: dict[str, str] = {}
         """By group, what of it could not be read. It is not known then what the group is."""
+        self._writing: dict[int, dict[str, None]] = {}
+        """By producer id, the groups of which its open transaction has committed offsets."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -92,6 +97,31 @@ class Groups:
 
     def leave_out(self, key: StoredKey, problem: str) -> None:
         self.unread[name_in(key)] = problem
+
+    def hold(self, producer_id: int, event: Event, end: int) -> None:
+        """Offsets are all that can be committed in a transaction."""
+        key, value = event.key, event.value
+        if isinstance(key, OffsetCommitKey) and isinstance(value, OffsetCommitValue):
+            group = self.get_or_add(key.group)
+            if group.pending is None:
+                group.pending = Pending()
+            group.pending.add(producer_id, key, value, end)
+            self._writing.setdefault(producer_id, {})[group.name] = None
+
+    def release(self, producer_id: int, is_commit: bool) -> list[Group]:
+        released = []
+        for name in self._writing.pop(producer_id, ()):
+            group = self._groups.get(name)
+            if group is None or group.pending is None:
+                continue
+            for held in group.pending.take(producer_id):
+                if is_commit:
+                    offsets.put_commit(self, held.key, held.value)
+                    group.pending.drop(held.key, held.end)
+            if not group.pending:
+                group.pending = None
+            released.append(group)
+        return released
 
     def apply(self, event: Event) -> None:
         APPLY[type(event.key)](self, event.key, event.value)

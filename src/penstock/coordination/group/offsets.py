@@ -174,8 +174,14 @@ def apply_commit(groups: Groups, key: OffsetCommitKey, value: OffsetCommitValue 
     if value is None:
         _remove(groups, key)
         return
-    offsets = groups.get_or_add(key.group).offsets
-    topic = groups.intern(key.topic)
+    group = groups.get_or_add(key.group)
+    if group.pending is not None:
+        group.pending.drop(key)
+    put_commit(groups, key, value)
+
+
+def put_commit(groups: Groups, key: OffsetCommitKey, value: OffsetCommitValue) -> None:
+    offsets, topic = groups.get_or_add(key.group).offsets, groups.intern(key.topic)
     partitions = offsets.get(topic)
     if partitions is None:
         partitions = offsets[topic] = {}

@@ -79,6 +79,11 @@ def delete(turn: Turn, group: Group) -> None:
     of its own (`end_on`), and whatever happens: should the broker stop, when it is loaded again."""
     if not group.is_empty:
         raise _non_empty(group)
+    if group.pending is not None:
+        raise Refused(
+            ErrorCode.NON_EMPTY_GROUP,
+            f"a transaction is about to commit offsets of group {group.name}: wait for its end",
+        )
     if not offsets.are_many(group):
         _forget_all(turn, group)
         return

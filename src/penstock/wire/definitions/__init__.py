@@ -25,10 +25,10 @@ Types are bool, int8 to int64, uint16, uint32, float64, string, bytes, records, 
 any of them in brackets for an array. A `?` allows null, in the versions that follow it, or in all.
 A struct's fields are indented below its first use; later uses just name it.
 
-What the group coordinator stores is declared in `stored` in the same way, one file per record, with
-a key and a value instead of a request and a response:
+What coordinators store is declared in `stored` in the same way, one file per record, with a key and
+a value instead of a request and a response:
 
-    record 0-1 OffsetCommit
+    record 0-1 OffsetCommit of __consumer_offsets
     versions 0-4
     flexible 4+
 
@@ -38,9 +38,10 @@ a key and a value instead of a request and a response:
     value
       offset  int64
 
-The number is the type that the key begins with; of several that mean the same we write the last.
-Versions are those of the value, which begins with its own; a key has no versions and is never
-flexible. A `format` has a name and a value only: clients make it, and a record holds it as bytes.
+The number is the type that the key begins with in that topic; of several that mean the same we
+write the last. Versions are those of the value, which begins with its own; a key has no versions
+and is never flexible. A `format` has a name and a value only: clients make it, and a record holds
+it as bytes.
 
 Left out, being spoken only inside a KRaft quorum, which Penstock does not have: Vote (52),
 BeginQuorumEpoch (53), EndQuorumEpoch (54), AlterPartition (56), Envelope (58), FetchSnapshot (59),

@@ -26,6 +26,8 @@ class Stored:
 
     name: str
     module: str
+    topic: str
+    """Whose records these are. Types are counted for each topic by itself."""
     types: range
     key: Schema | None
     value: Schema
@@ -34,16 +36,17 @@ class Stored:
 def parse_stored(path: Path) -> Stored:
     """The key of a record has one version: its type says all."""
     lines = parse_lines(path)
-    word, *types, name = lines[0].split()
+    first, _, topic = lines[0].partition(" of ")
+    word, *types, name = first.split()
     start = lines.index("value")
     versions = parse_versions(lines[1].removeprefix("versions "), range(NEVER))
     flexible_since = parse_flexible(lines[2].removeprefix("flexible "))
     value_name = f"{name}Value" if word == "record" else name
     value = filled(value_name, versions, flexible_since, lines[start + 1 :])
     if word == "format":
-        return Stored(name, path.stem, range(0), None, value)
+        return Stored(name, path.stem, "", range(0), None, value)
     key = filled(f"{name}Key", range(1), NEVER, lines[lines.index("key") + 1 : start])
-    return Stored(name, path.stem, parse_versions(types[0], range(NEVER)), key, value)
+    return Stored(name, path.stem, topic, parse_versions(types[0], range(NEVER)), key, value)
 
 
 def filled(name: str, versions: range, flexible_since: int, lines: list[str]) -> Schema:

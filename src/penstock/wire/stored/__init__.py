@@ -10,22 +10,27 @@ if TYPE_CHECKING:
     from penstock.wire.stored_codec import StoredKey
 
 RECORDS = {
-    0: ("offset_commit", "OffsetCommit"),
-    1: ("offset_commit", "OffsetCommit"),
-    2: ("group_metadata", "GroupMetadata"),
-    3: ("consumer_group_metadata", "ConsumerGroupMetadata"),
-    5: ("consumer_group_member_metadata", "ConsumerGroupMemberMetadata"),
-    6: ("consumer_group_target_assignment_metadata", "ConsumerGroupTargetAssignmentMetadata"),
-    7: ("consumer_group_target_assignment_member", "ConsumerGroupTargetAssignmentMember"),
-    8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
-    16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
+    "__consumer_offsets": {
+        0: ("offset_commit", "OffsetCommit"),
+        1: ("offset_commit", "OffsetCommit"),
+        2: ("group_metadata", "GroupMetadata"),
+        3: ("consumer_group_metadata", "ConsumerGroupMetadata"),
+        5: ("consumer_group_member_metadata", "ConsumerGroupMemberMetadata"),
+        6: ("consumer_group_target_assignment_metadata", "ConsumerGroupTargetAssignmentMetadata"),
+        7: ("consumer_group_target_assignment_member", "ConsumerGroupTargetAssignmentMember"),
+        8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
+        16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
+    },
+    "__transaction_state": {
+        0: ("transaction_log", "TransactionLog"),
+    },
 }
 
 
 @cache
-def key_types() -> dict[int, type[StoredKey]]:
-    """The classes of the keys, by the type that a key begins with."""
+def key_types(topic: str) -> dict[int, type[StoredKey]]:
+    """The classes of a topic's keys, by the type that a key begins with."""
     return {
         number: getattr(import_module(f"{__name__}.{module}"), f"{name}Key")
-        for number, (module, name) in RECORDS.items()
+        for number, (module, name) in RECORDS[topic].items()
     }

@@ -22,6 +22,7 @@ from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event, Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import OFFSETS
 from penstock.wire.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from penstock.wire.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -261,6 +262,6 @@ def leads(joined: Reply) -> bool:
 
 
 def _read(raw: bytes, value: bytes | None) -> Event:
-    key = decode_key(raw)
+    key = decode_key(raw, OFFSETS)
     assert key is not None
     return Event(key, None if value is None else decode_value(key, value))

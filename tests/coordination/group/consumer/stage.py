@@ -24,6 +24,7 @@ from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Answer, Event, Turn
 from penstock.metadata import store
 from penstock.metadata.image import Image
+from penstock.metadata.internal_topics import OFFSETS
 from penstock.metadata.records import ConfigRecord, TopicRecord, encode, group_config_key, topic_key
 from penstock.wire.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -192,6 +193,6 @@ class Stage:
 
 
 def _read(raw: bytes, value: bytes | None) -> Event:
-    key = decode_key(raw)
+    key = decode_key(raw, OFFSETS)
     assert key is not None
     return Event(key, None if value is None else decode_value(key, value))

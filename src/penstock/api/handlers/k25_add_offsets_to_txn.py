@@ -1,0 +1,40 @@
+"""AddOffsetsToTxn: a transaction is going to commit offsets of a group.
+
+Version 2 may answer PRODUCER_FENCED. Clients that speak KIP-890 leave this to the group's
+coordinator.
+"""
+
+from __future__ import annotations
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.fencing import fenced_as
+from penstock.api.outcome import Outcome
+from penstock.coordination.transaction.adding import add
+from penstock.coordination.transaction.state import Identity, Transaction
+from penstock.coordination.turn import Turn
+from penstock.metadata.internal_topics import OFFSETS
+from penstock.wire.messages.k25_add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
+
+FENCED_SINCE = 2
+
+
+def add_offsets_to_txn(
+    broker: Broker, request: AddOffsetsToTxnRequest, call: Call
+) -> Outcome[AddOffsetsToTxnResponse]:
+    name, writer = request.transactional_id, Identity(request.producer_id, request.producer_epoch)
+    speakers = broker.speakers.of_transactions
+    speakers.check(writer, call)
+    place = OFFSETS, broker.groups.place(request.group_id)[0]
+
+    def decide(turn: Turn, transaction: Transaction) -> AddOffsetsToTxnResponse:
+        add(turn, transaction, writer, [place])
+        return AddOffsetsToTxnResponse()
+
+    with fenced_as(call, FENCED_SINCE):
+        outcome = broker.transactions.shard(name).decide(name, decide)
+    speakers.note(writer, call)
+    return outcome

@@ -1,0 +1,157 @@
+"""TxnOffsetCommit: where a group is, if and when a transaction is committed.
+
+Version 3 says who commits, so that a member that has lost its place is refused (KIP-447). With
+version 5 the client speaks KIP-890, and leaves it to us to add the group to its transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.api.broker import Broker
+from penstock.api.call import Call
+from penstock.api.handlers.k08_offset_commit import commit_topic, portions
+from penstock.api.outcome import Outcome, Resume
+from penstock.api.replies import Rest, once_committed
+from penstock.api.shard import Shard
+from penstock.api.slices import in_slices
+from penstock.api.verifying import Codes
+from penstock.coordination.group import protocols
+from penstock.coordination.group.groups import Group
+from penstock.coordination.transaction.state import Identity
+from penstock.coordination.turn import Turn
+from penstock.errors import ErrorCode, Refused
+from penstock.log.steps import Steps
+from penstock.metadata.internal_topics import OFFSETS
+from penstock.wire.messages.k08_offset_commit import (
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from penstock.wire.messages.k28_txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+ADDING_SINCE = 5
+
+
+def txn_offset_commit(
+    broker: Broker, request: TxnOffsetCommitRequest, call: Call
+) -> Outcome[TxnOffsetCommitResponse]:
+    return _Commit(broker, request, call).outcome()
+
+
+class _Commit:
+    def __init__(self, broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> None:
+        self._broker = broker
+        self._request = request
+        self._call = call
+        self._writer = Identity(request.producer_id, request.producer_epoch)
+        self._rests: list[Rest] = []
+        self._told: dict[str, TxnOffsetCommitResponseTopic] = {}
+
+    def outcome(self) -> Outcome[TxnOffsetCommitResponse]:
+        request, speakers = self._request, self._broker.speakers.of_offsets
+        shard = self._shard()
+        if self._broker.disk_is_full:
+            raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the disk is full; try again")
+        if self._call.version < ADDING_SINCE:
+            speakers.check(self._writer, self._call)
+        producers = shard.leader.log.producers
+        if producers.is_open_for(*self._writer):
+            return self._commit()
+        place, ended = (OFFSETS, shard.leader.index), producers.ended(self._writer.producer_id)
+
+        def then(codes: Codes) -> Outcome[TxnOffsetCommitResponse]:
+            if code := codes.get(place, ErrorCode.COORDINATOR_NOT_AVAILABLE):
+                raise Refused(ErrorCode(code), "the group does not belong to the transaction")
+            now = self._shard().leader.log.producers.ended(self._writer.producer_id)
+            if now != ended:
+                raise Refused(ErrorCode.INVALID_TXN_STATE, "the transaction is over")
+            return self._commit()
+
+        add, name = self._call.version >= ADDING_SINCE, request.transactional_id
+        return Resume(lambda: self._broker.verify(name, self._writer, [place], add=add), then)
+
+    def _shard(self) -> Shard[Group]:
+        return self._broker.groups.shard(self._request.group_id)
+
+    def _commit(self) -> Outcome[TxnOffsetCommitResponse]:
+        self._broker.speakers.of_offsets.note(self._writer, self._call)
+        return in_slices(self._broker, self._in_turns(), self._respond)
+
+    def _in_turns(self) -> Steps[None]:
+        """All of them count together, when the transaction is committed: so they may be written in
+        several turns. If one is refused, so is the request, and the client has to abort."""
+        is_first = True
+        for some in portions(_as_plain(self._request.topics)):
+            if not is_first:
+                yield None
+            is_first = False
+            self._take_turn(some)
+
+    def _take_turn(self, topics: list[OffsetCommitRequestTopic]) -> None:
+        request = self._request
+
+        def decide(turn: Turn, group: Group) -> list[list[ErrorCode]]:
+            turn.writer = self._writer
+            if request.generation_id >= 0 or request.member_id:
+                protocols.check_may_commit(
+                    turn,
+                    group,
+                    request.member_id,
+                    request.group_instance_id,
+                    request.generation_id,
+                )
+            return [commit_topic(turn, group, topic, by_id=False) for topic in topics]
+
+        codes, rest = self._shard().decide_part(request.group_id, decide)
+        self._rests.append(rest)
+        for topic, told in zip(topics, codes, strict=True):
+            answer = self._told.setdefault(topic.name, TxnOffsetCommitResponseTopic(topic.name, []))
+            answer.partitions += [
+                TxnOffsetCommitResponsePartition(part.partition_index, code)
+                for part, code in zip(topic.partitions, told, strict=True)
+            ]
+
+    def _respond(self, _: None) -> Outcome[TxnOffsetCommitResponse]:
+        response = TxnOffsetCommitResponse(topics=list(self._told.values()))
+        return once_committed(self._rests[-1:], response)
+
+
+def _as_plain(
+    topics: Iterable[TxnOffsetCommitRequestTopic],
+) -> Iterator[OffsetCommitRequestTopic]:
+    for topic in topics:
+        yield OffsetCommitRequestTopic(
+            topic.name,
+            partitions=[
+                OffsetCommitRequestPartition(
+                    part.partition_index,
+                    part.committed_offset,
+                    part.committed_leader_epoch,
+                    part.committed_metadata,
+                )
+                for part in topic.partitions
+            ],
+        )
+
+
+def txn_offset_commit_failed(
+    request: TxnOffsetCommitRequest, code: ErrorCode, message: str
+) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                [
+                    TxnOffsetCommitResponsePartition(part.partition_index, code)
+                    for part in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,61 @@
+"""Before the first record of a transaction in a partition: does the partition belong to it?
+
+Clients that speak KIP-890 leave it to the leader to add the partition; others have added it, and it
+is only looked for. In both cases the transaction's coordinator is asked, over the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Protocol
+
+from penstock.coordination.transaction.state import Identity, Place
+from penstock.errors import ErrorCode
+
+Codes = Mapping[Place, int]
+
+ABORTABLE_SINCE = 11
+ADDING_SINCE = 12
+"""Versions of Produce."""
+
+_NOT_FOUND_NOW = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+class Verify(Protocol):
+    def __call__(
+        self, name: str, writer: Identity, places: Sequence[Place], *, add: bool
+    ) -> Awaitable[Codes]:
+        """What is to be said of each partition. It raises nothing."""
+        ...
+
+
+async def nobody_to_ask(
+    name: str, writer: Identity, places: Sequence[Place], *, add: bool
+) -> Codes:
+    return dict.fromkeys(places, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def produce_code(code: int, version: int) -> ErrorCode:
+    """As a producer understands it: what passes is to be tried again, and only some versions know
+    that a transaction has to be aborted."""
+    if code in _NOT_FOUND_NOW:
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if code == ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDING_SINCE:
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if code in (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.INVALID_TXN_STATE):
+        return not_in_transaction(version)
+    if code == ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return ErrorCode(code)
+
+
+def not_in_transaction(version: int) -> ErrorCode:
+    if version >= ABORTABLE_SINCE:
+        return ErrorCode.TRANSACTION_ABORTABLE
+    return ErrorCode.INVALID_TXN_STATE

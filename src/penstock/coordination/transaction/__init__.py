@@ -1,0 +1,1 @@
+"""Transactions: which partitions belong to one, and whether it has been committed or aborted."""

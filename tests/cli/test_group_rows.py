@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.client.scripted import Answer, ScriptedBroker, client_of, cluster
 
-from penstock.cli import group_moves
 from penstock.cli.group_describe import _total_text, partition_rows
 from penstock.cli.group_places import TopicPart
-from penstock.cli.positions import END
+from penstock.client import group_moves
 from penstock.client.cluster import WireClient
 from penstock.client.group_offsets import CommittedOffset, with_known_lags
 from penstock.client.groups import GroupDescription
+from penstock.client.positions import END
 from penstock.wire.messages import ApiKey
 from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsPartitionResponse,
@@ -116,9 +116,7 @@ def test_a_partition_that_nobody_leads_has_no_end(topic: str) -> None:
 
 def test_a_group_stays_where_nobody_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     committed = {("t", index): CommittedOffset(5, -1, "", None, None) for index in (0, 1)}
-    monkeypatch.setattr(
-        "penstock.client.group_offsets.committed_offsets", lambda client, group: committed
-    )
+    monkeypatch.setattr(group_moves, "committed_offsets", lambda client, group: committed)
     moves = group_moves.plan(client_between(4, 12), "g", (TopicPart("t", ()),), END, None)
     assert [(each.partition, each.to, each.note) for each in moves] == [
         (0, 12, None),

@@ -21,7 +21,6 @@ from penstock.cli.options import (
 from penstock.cli.output import changes_text, counted, emit_json, emit_table, size_text
 
 if TYPE_CHECKING:
-    from penstock.client.cluster import WireClient
     from penstock.client.metadata import Partition
     from penstock.client.replicas import Disk, Member, Named
 
@@ -46,6 +45,7 @@ def list_all(as_json: bool, bootstrap: str, timeout_s: float) -> None:
 
     A broker is behind with partitions that it has a replica of and is not in sync with.
     """
+    from penstock.client.holdings import all_partitions  # noqa: PLC0415
     from penstock.client.replicas import disks, members  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
@@ -58,31 +58,24 @@ def list_all(as_json: bool, bootstrap: str, timeout_s: float) -> None:
         emit_table(_LISTED, [_cells(row) for row in rows])
 
 
-def all_partitions(client: WireClient) -> dict[Named, Partition]:
-    told = client.retry(lambda deadline: client.metadata(deadline=deadline))
-    return {
-        (name, index): each
-        for name, topic in sorted(told.topics.items())
-        for index, each in topic.partitions.items()
-    }
-
-
 def _row(
     member: Member, controller: int, partitions: dict[Named, Partition], disk: Disk | None
 ) -> dict[str, Any]:
+    from penstock.client.holdings import holding_of  # noqa: PLC0415
+
     node = member.node_id
-    held = [each for each in partitions.values() if node in each.replicas]
+    holding = holding_of(node, partitions.values(), disk)
     return {
         "broker": node,
         "address": f"{member.host}:{member.port}" if member.is_alive else None,
         "rack": member.rack or None,
         "state": _state(member),
         "controller": node == controller,
-        "replicas": len(held),
-        "leads": sum(each.leader == node for each in held),
-        "behind": sum(node not in each.in_sync for each in held),
-        "data": sum(disk.sizes.values()) if disk else None,
-        "free": disk.free_bytes if disk else None,
+        "replicas": holding.replicas,
+        "leads": holding.leads,
+        "behind": holding.behind,
+        "data": holding.data_bytes,
+        "free": holding.free_bytes,
     }
 
 
@@ -115,6 +108,7 @@ def describe(broker: int, as_json: bool, bootstrap: str, timeout_s: float) -> No
     Those are partitions that nobody leads, that it is not in sync with, or that are on the move:
     to it, or away from it, with how much of them has been copied.
     """
+    from penstock.client.holdings import all_partitions  # noqa: PLC0415
     from penstock.client.replicas import disks, members, moves, unknown_broker  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:

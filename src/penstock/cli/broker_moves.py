@@ -6,7 +6,6 @@ far things are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,8 @@ from penstock.cli.output import counted, emit_json, emit_table, size_text
 
 if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
-    from penstock.client.metadata import Partition
-    from penstock.client.replicas import Member, Named
-
-LOOK_S = 0.5
-
-Plan = dict["Named", tuple[int, ...]]
+    from penstock.client.draining import Plan, Progress
+    from penstock.client.replicas import Named
 
 at_once_option = click.option(
     "--at-once",
@@ -57,6 +52,7 @@ def drain(
     Waits until that is done. The broker may be down, if others have what it held. Copying is held
     back by the setting follower.replication.throttled.rate of the brokers that copy.
     """
+    from penstock.client import draining  # noqa: PLC0415
     from penstock.client.admin import alter_broker  # noqa: PLC0415
     from penstock.client.replicas import DRAINING, members, unknown_broker  # noqa: PLC0415
 
@@ -66,14 +62,17 @@ def drain(
             raise unknown_broker(broker, known)
         if cancel:
             alter_broker(client, broker, {DRAINING: None})
-            click.echo(f"broker {broker} is not draining; {_cancel_moves(client, broker)}")
+            cancelled = counted(draining.cancel_moves(client, broker), "move")
+            click.echo(f"broker {broker} is not draining; {cancelled} cancelled")
             return
-        _drain_plan(client, broker, known)  # which says so if there is no room for it elsewhere
+        draining.drain_plan(
+            client, broker, known
+        )  # which says so if there is no room for it elsewhere
         alter_broker(client, broker, {DRAINING: "true"})
-        _drain(client, broker, at_once)
+        draining.drain(client, broker, at_once, _Told())
         if abandon:
             _abandon(client, broker, yes)
-        elif count := len(_held_by(client, broker)):
+        elif count := len(draining.held_by(client, broker)):
             raise click.ClickException(
                 f"nobody leads {counted(count, 'partition')} that broker {broker} holds, so nobody "
                 f"can copy from it: start broker {broker} again; if its records are lost for good, "
@@ -85,81 +84,18 @@ def drain(
     )
 
 
-def _cancel_moves(client: WireClient, broker: int) -> str:
-    from penstock.client.replicas import moves, reassign  # noqa: PLC0415
-
-    away = [named for named, move in moves(client).items() if broker in move.removing]
-    reassign(client, dict.fromkeys(away))
-    return f"{counted(len(away), 'move')} cancelled"
-
-
-def _drain_plan(client: WireClient, broker: int, known: Mapping[int, Member]) -> Plan:
-    """New replicas for what the broker holds, and is not about to give away already."""
-    from penstock.metadata.balancing import off_broker  # noqa: PLC0415
-
-    partitions, targets = _targets(client)
-    plan: Plan = {}
-    stuck: list[Named] = []
-    for named, replicas in off_broker(targets, broker, _open_racks(known)).items():
-        if replicas is not None:
-            plan[named] = replicas
-            continue
-        rest = tuple(each for each in targets[named] if each != broker)
-        if partitions[named].is_internal and rest and not _down(rest, known):
-            plan[named] = rest  # it has as many replicas as there are brokers
-        else:
-            stuck.append(named)
-    if stuck:
-        down = {each for named in stuck for each in _down(targets[named], known)} - {broker}
-        raise click.ClickException(_no_room(broker, {name for name, _ in stuck}, down))
-    return plan
-
-
-def _down(replicas: Iterable[int], known: Mapping[int, Member]) -> list[int]:
-    return [each for each in replicas if each not in known or not known[each].is_alive]
-
-
-def _no_room(broker: int, topics: Collection[str], down: Collection[int]) -> str:
-    names = ", ".join(sorted(topics)[:5])
-    down_too = f", or start broker {' and '.join(map(str, sorted(down)))}" if down else ""
-    return (
-        f"no other broker can take what broker {broker} holds of {names}: all that are alive "
-        f"and not draining have a replica already; add a broker first{down_too}"
-    )
-
-
-def _drain(client: WireClient, broker: int, at_once: int) -> None:
-    from penstock.client.replicas import members, reassign  # noqa: PLC0415
-
-    told = _Told()
-    while True:
-        held = [named for named, each in _held_by(client, broker).items() if each.leader >= 0]
-        if not held:
-            return
-        moving = told.tell(client, len(held))
-        if moving < at_once:
-            plan = _drain_plan(client, broker, members(client)[0])
-            led = ((named, plan[named]) for named in held if named in plan)
-            reassign(client, dict(islice(led, at_once - moving)))
-        client.sleep(LOOK_S)
-
-
-def _held_by(client: WireClient, broker: int) -> dict[Named, _Held]:
-    partitions, _ = _targets(client)
-    return {named: each for named, each in partitions.items() if broker in each.replicas}
-
-
 def _abandon(client: WireClient, broker: int, yes: bool) -> None:
     """What nobody leads goes to others without its records."""
+    from penstock.client.draining import drain, drain_plan, held_by  # noqa: PLC0415
     from penstock.client.replicas import elect_leaders, members, reassign  # noqa: PLC0415
 
-    held = _held_by(client, broker)
+    held = held_by(client, broker)
     if not held:
         return
     confirm(f"Give up the records of {counted(len(held), 'partition')}?", yes)
-    reassign(client, _drain_plan(client, broker, members(client)[0]))
+    reassign(client, drain_plan(client, broker, members(client)[0]))
     elect_leaders(client, held, unclean=True)
-    _drain(client, broker, len(held))
+    drain(client, broker, len(held), _Told())
 
 
 @click.command("rebalance")
@@ -173,12 +109,13 @@ def rebalance(dry_run: bool, at_once: int, as_json: bool, bootstrap: str, timeou
     Racks are kept apart. Brokers that are down or draining get nothing. Waits until that is done,
     and lets the preferred leaders lead then.
     """
+    from penstock.client.draining import current_targets, open_racks  # noqa: PLC0415
     from penstock.client.replicas import elect_leaders, members  # noqa: PLC0415
     from penstock.metadata.balancing import evened  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
-        _, targets = _targets(client)
-        plan = evened(targets, _open_racks(members(client)[0]))
+        _, targets = current_targets(client)
+        plan = evened(targets, open_racks(members(client)[0]))
         if dry_run or as_json:
             _show(plan, targets, as_json)
         if dry_run:
@@ -206,16 +143,17 @@ def _show(plan: Plan, targets: Plan, as_json: bool) -> None:
 
 
 def _carry_out(client: WireClient, plan: Plan, at_once: int) -> None:
+    from penstock.client.draining import LOOK_S, progress_of  # noqa: PLC0415
     from penstock.client.replicas import moves, reassign  # noqa: PLC0415
 
-    told = _Told()
+    tell = _Told()
     begun: set[Named] = set()
     while True:
         moving = moves(client)
         begun = {named for named in begun if named in moving}
         if not plan and not begun:
             return
-        told.tell(client, len(plan) + len(begun))
+        tell(progress_of(client, len(plan) + len(begun)))
         batch = dict(islice(plan.items(), max(at_once - len(begun), 0)))
         reassign(client, batch)
         begun.update(batch)
@@ -230,54 +168,11 @@ class _Told:
     def __init__(self) -> None:
         self._last = ""
 
-    def tell(self, client: WireClient, left: int) -> int:
-        """How many partitions are on the move."""
-        from penstock.client.replicas import disks, moves  # noqa: PLC0415
-
-        moving, found = moves(client), disks(client)
-        copied = whole = 0
-        for named, move in moving.items():
-            size = max((disk.sizes.get(named, 0) for disk in found.values()), default=0)
-            here = [found[each].sizes.get(named, 0) for each in move.adding if each in found]
-            whole += size * len(move.adding)
-            copied += sum(min(each, size) for each in here)
-        words = f"{counted(left, 'partition')} left, {len(moving)} on the move"
-        if whole:
-            words += f", {size_text(copied)} of {size_text(whole)} copied"
+    def __call__(self, progress: Progress) -> None:
+        words = f"{counted(progress.left, 'partition')} left, {progress.moving} on the move"
+        if progress.whole_bytes:
+            copied, whole = size_text(progress.copied_bytes), size_text(progress.whole_bytes)
+            words += f", {copied} of {whole} copied"
         if words != self._last:
             click.echo(words, err=True)
         self._last = words
-        return len(moving)
-
-
-def _open_racks(known: Mapping[int, Member]) -> dict[int, str]:
-    """Brokers that may be given replicas, with the rack each stands in."""
-    return {
-        node: each.place for node, each in known.items() if each.is_alive and not each.is_draining
-    }
-
-
-class _Held:
-    """A partition, and whether its topic is internal."""
-
-    __slots__ = ("is_internal", "leader", "replicas")
-
-    def __init__(self, partition: Partition, is_internal: bool) -> None:
-        self.replicas = partition.replicas
-        self.leader = partition.leader
-        self.is_internal = is_internal
-
-
-def _targets(client: WireClient) -> tuple[dict[Named, _Held], Plan]:
-    """Who holds each partition, and who will once it has moved."""
-    from penstock.client.replicas import moves  # noqa: PLC0415
-
-    moving = moves(client)
-    told = client.retry(lambda deadline: client.metadata(deadline=deadline))
-    held, targets = {}, {}
-    for name, topic in sorted(told.topics.items()):
-        for index, each in topic.partitions.items():
-            held[name, index] = _Held(each, topic.is_internal)
-            removing = moving[name, index].removing if (name, index) in moving else ()
-            targets[name, index] = tuple(node for node in each.replicas if node not in removing)
-    return held, targets

@@ -11,7 +11,8 @@ import click
 
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted
-from penstock.cli.positions import BEGINNING, Position, PositionType, chosen_partitions
+from penstock.cli.positions import PositionType
+from penstock.client.positions import BEGINNING, Position
 
 if TYPE_CHECKING:
     from penstock.cli.consume_format import Show
@@ -83,6 +84,7 @@ def _begin(
     client: WireClient, topic: str, partitions: tuple[int, ...], start: Position
 ) -> tuple[Reader, dict[int, int]]:
     """A reader at its start, and where the partitions end now."""
+    from penstock.client.locating import chosen_partitions  # noqa: PLC0415
     from penstock.client.offsets import LATEST, survey  # noqa: PLC0415
     from penstock.client.reader import Reader  # noqa: PLC0415
 

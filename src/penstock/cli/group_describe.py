@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.group_places import known_bounds
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
 from penstock.cli.output import counted, duration_text, emit_json, emit_table, plain
 
@@ -64,6 +63,8 @@ def partition_rows(
     client: WireClient, described: GroupDescription, committed: dict[Place, CommittedOffset]
 ) -> list[Row]:
     """Of every partition that has an offset or a member."""
+    from penstock.client.locating import known_bounds  # noqa: PLC0415
+
     owners: dict[Place, Member] = {
         (topic, index): member
         for member in described.members
@@ -83,7 +84,9 @@ def _row(
     bounds: tuple[int, int] | None,
     member: Member | None,
 ) -> Row:
-    end, lag = _end_and_lag(committed, bounds)
+    from penstock.client.group_offsets import end_and_lag  # noqa: PLC0415
+
+    end, lag = end_and_lag(committed, bounds)
     return {
         "topic": place[0],
         "partition": place[1],
@@ -97,20 +100,6 @@ def _row(
         if member
         else None,
     }
-
-
-def _end_and_lag(
-    committed: CommittedOffset | None, bounds: tuple[int, int] | None
-) -> tuple[int | None, int | None]:
-    """The coordinator has told the lag before the end was asked for, and records come in all the
-    time: so the end is the one that its figure is true of. Where it has told none, we count."""
-    if committed is None or bounds is None:
-        return bounds[1] if bounds else None, committed.lag if committed else None
-    start, end = bounds
-    first = max(committed.offset, start)
-    if committed.lag is None:
-        return end, max(0, end - first)
-    return (first + committed.lag if committed.lag else min(end, first)), committed.lag
 
 
 def _show(described: GroupDescription, rows: list[Row]) -> None:

@@ -10,7 +10,6 @@ import click
 from penstock.cli.options import complete_topic
 
 if TYPE_CHECKING:
-    from penstock.client.cluster import WireClient
     from penstock.client.group_offsets import Place
 
 
@@ -46,18 +45,6 @@ topics_option = click.option(
 )
 
 
-def existing_places(client: WireClient, wanted: Iterable[TopicPart]) -> list[Place]:
-    """All of them must be there."""
-    from penstock.cli.positions import chosen_partitions  # noqa: PLC0415
-
-    places = {
-        (topic, index)
-        for topic, partitions in wanted
-        for index in chosen_partitions(client, topic, partitions)
-    }
-    return sorted(places)
-
-
 def committed_places(
     group: str, wanted: Sequence[TopicPart], committed: Iterable[Place]
 ) -> list[Place]:
@@ -75,21 +62,3 @@ def committed_places(
             )
         places += found
     return list(dict.fromkeys(places))
-
-
-def known_bounds(client: WireClient, places: Iterable[Place]) -> dict[Place, tuple[int, int]]:
-    """Where partitions begin and end; only of those that are there and have a leader."""
-    from penstock.client.group_offsets import by_topic  # noqa: PLC0415
-    from penstock.client.offsets import EARLIEST, LATEST, ends  # noqa: PLC0415
-
-    bounds: dict[Place, tuple[int, int]] = {}
-    grouped = by_topic(places)
-    topics = client.metadata(list(grouped)).topics if grouped else {}
-    for name, indexes in grouped.items():
-        partitions = topics[name].partitions if name in topics else {}
-        led = [each for each in indexes if each in partitions and partitions[each].leader >= 0]
-        if not led:
-            continue
-        starts, lasts = ends(client, name, led, EARLIEST), ends(client, name, led, LATEST)
-        bounds |= {(name, index): (starts[index], lasts[index]) for index in led}
-    return bounds

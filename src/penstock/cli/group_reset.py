@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.group_members import running
-from penstock.cli.group_moves import Move, plan
 from penstock.cli.group_places import TopicPart, topics_option
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
 from penstock.cli.output import counted, emit_json, emit_table
-from penstock.cli.positions import BEGINNING, END, OFFSET_MAX, Position
 from penstock.cli.times import DurationType, TimeType
+from penstock.client.positions import BEGINNING, END, OFFSET_MAX, Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.client.cluster import WireClient
+    from penstock.client.group_moves import Move
 
 _AIMS = ("to_earliest", "to_latest", "to_offset", "to_timestamp", "by_duration", "shift_by")
 
@@ -62,6 +62,8 @@ def reset(
     --execute is given. What lies before the start or past the end of a partition stands for these.
     A group that is not there yet can be given a place to begin at.
     """
+    from penstock.client.group_moves import plan  # noqa: PLC0415
+
     position = _position(aims)
     if bool(topics) == all_topics:
         raise click.UsageError("give either --topic or --all-topics")

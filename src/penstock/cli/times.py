@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from penstock.cli.positions import OFFSET_MAX, parse_time
+from penstock.cli.positions import parse_time
+from penstock.client.positions import OFFSET_MAX
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _SHORT = re.compile(

@@ -18,9 +18,10 @@ from penstock.cli.options import (
     yes_option,
 )
 from penstock.cli.output import changes_text, counted, emit_json, emit_table
-from penstock.cli.positions import END, Position, PositionType
+from penstock.cli.positions import PositionType
 from penstock.cli.times import DurationType
 from penstock.cli.topic_describe import describe
+from penstock.client.positions import Position
 
 if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
@@ -181,24 +182,19 @@ def _check_agree(
 def _set_partitions(
     client: WireClient, topic: str, wanted: int, when: str | None, max_pause_ms: int | None
 ) -> str:
-    """More at once, fewer by and by; what was done."""
-    from penstock.client.admin import add_partitions  # noqa: PLC0415
-    from penstock.client.closing import begin_closing  # noqa: PLC0415
+    """What was done."""
+    from penstock.client.closing import NotFewer, set_partitions  # noqa: PLC0415
 
-    known = client.topic(topic)
-    count, is_closing = len(known.partitions), known.open_partitions >= 0
-    if wanted > count or (wanted == count and not is_closing):
-        if when is not None or max_pause_ms is not None:
-            raise click.UsageError(
-                f"--when and --max-pause are for fewer partitions, and {topic} has {count}"
-            )
-        add_partitions(client, topic, wanted)
+    try:
+        before, is_fewer = set_partitions(client, topic, wanted, when, max_pause_ms)
+    except NotFewer as error:
+        raise click.UsageError(str(error)) from None
+    if not is_fewer:
         return counted(wanted, "partition")
-    begin_closing(client, topic, wanted, when, max_pause_ms)
-    if wanted == count:
-        return f"all of {counted(count, 'partition')} stay"
+    if wanted == before:
+        return f"all of {counted(before, 'partition')} stay"
     return (
-        f"{counted(wanted, 'partition')} of {count} will stay; `penstock topic describe {topic}` "
+        f"{counted(wanted, 'partition')} of {before} will stay; `penstock topic describe {topic}` "
         "shows how far that is"
     )
 
@@ -248,19 +244,12 @@ def truncate(
 
     An offset past a partition's end stands for the end: no record that is yet to come is dropped.
     """
-    from penstock.cli.positions import chosen_partitions, locate  # noqa: PLC0415
-    from penstock.client.offsets import EARLIEST, LATEST, delete_records, ends  # noqa: PLC0415
+    from penstock.client.locating import chosen_partitions, cut_before  # noqa: PLC0415
+    from penstock.client.offsets import delete_records  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         chosen = chosen_partitions(client, topic, partitions)
-        starts = ends(client, topic, chosen, EARLIEST)
-        lasts = ends(client, topic, chosen, LATEST)
-        wanted = lasts if before == END else locate(client, topic, chosen, before)
-        cuts = {
-            index: min(wanted[index], lasts[index])
-            for index in chosen
-            if min(wanted[index], lasts[index]) > starts[index]
-        }
+        starts, cuts = cut_before(client, topic, chosen, before)
         if cuts:
             _ask_to_truncate(topic, starts, cuts, yes)
             starts = {**starts, **delete_records(client, topic, cuts)}

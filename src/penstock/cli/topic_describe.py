@@ -11,14 +11,12 @@ from penstock.cli.offline_partitions import advice, by_advice, held
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted, emit_json, emit_table, size_text
 from penstock.cli.topic_closing import closing_document, closing_lines
-from penstock.errors import ErrorCode
 
 if TYPE_CHECKING:
     from penstock.client.admin import ConfigValue
     from penstock.client.cluster import WireClient
     from penstock.client.errors import ClientError
     from penstock.client.metadata import Topic
-    from penstock.client.offsets import Survey
 
 _COLUMNS = (
     "partition",
@@ -89,11 +87,11 @@ def partition_rows(
 
     Offsets are asked only of those that have a leader.
     """
-    from penstock.client.offsets import replica_sizes  # noqa: PLC0415
+    from penstock.client.offsets import replica_sizes, survey_bounds  # noqa: PLC0415
     from penstock.client.replicas import STILL, eligible, moves  # noqa: PLC0415
 
     moving, able = moves(client), eligible(client, topic.name)
-    surveys = _surveys(client, topic)
+    surveys = survey_bounds(client, topic)
     starts, marks, lasts = (each.offsets for each in surveys)
     failures = {index: error for each in surveys for index, error in each.failures.items()}
     sizes = {
@@ -121,29 +119,6 @@ def partition_rows(
         for index, each in topic.partitions.items()
     ]
     return [{**row, "advice": advice(topic.name, row)} for row in rows], failures
-
-
-def _surveys(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:
-    """Starts, high watermarks and ends; who fails with one of them is not asked for the next.
-
-    That a new leader has no high watermark yet is no failure: who asks may want to know why.
-    """
-    from penstock.client.offsets import (  # noqa: PLC0415
-        EARLIEST,
-        LATEST,
-        survey,
-        survey_log_ends,
-    )
-
-    led = [index for index, each in topic.partitions.items() if each.leader >= 0]
-    starts = survey(client, topic.name, dict.fromkeys(led, EARLIEST))
-    latest = dict.fromkeys(starts.found, LATEST)
-    marks = survey(client, topic.name, latest, is_patient=False)
-    for index, error in list(marks.failures.items()):
-        if error.code is ErrorCode.OFFSET_NOT_AVAILABLE:
-            del marks.failures[index]
-    whole = [index for index in starts.found if index not in marks.failures]
-    return starts, marks, survey_log_ends(client, topic.name, whole)
 
 
 def _cells(row: dict[str, Any], columns: Sequence[str]) -> list[object]:

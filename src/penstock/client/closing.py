@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from penstock.client.admin import alter_topic, topic_configs
+from penstock.client.admin import add_partitions, alter_topic, topic_configs
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError, check
 from penstock.client.group_listing import list_groups
 from penstock.client.group_offsets import committed_offsets
 from penstock.client.metadata import Topic
+from penstock.errors import ErrorCode
 from penstock.wire.messages.k75_describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -55,6 +57,34 @@ def begin_closing(
         changes[MAX_PAUSE] = str(max_pause_ms)
     alter_topic(client, name, changes)
     client.forget()
+
+
+class NotFewer(ClientError):
+    """It was said when partitions are to go, and none are."""
+
+
+class Resized(NamedTuple):
+    before: int
+    is_fewer: bool
+    """It is to have fewer than before, or was and is not any more."""
+
+
+def set_partitions(
+    client: WireClient, name: str, count: int, when: str | None, max_pause_ms: int | None
+) -> Resized:
+    """More at once, fewer by and by."""
+    known = client.topic(name)
+    before, is_closing = len(known.partitions), known.open_partitions >= 0
+    if count > before or (count == before and not is_closing):
+        if when is not None or max_pause_ms is not None:
+            raise NotFewer(
+                ErrorCode.INVALID_REQUEST,
+                f"when and max-pause are for fewer partitions, and {name} has {before}",
+            )
+        add_partitions(client, name, count)
+        return Resized(before, False)
+    begin_closing(client, name, count, when, max_pause_ms)
+    return Resized(before, True)
 
 
 def closing_state(

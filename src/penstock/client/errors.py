@@ -69,9 +69,11 @@ ADVICE = {
 class ClientError(Exception):
     """A request failed: refused by a broker, or never answered."""
 
-    def __init__(self, code: ErrorCode, message: str) -> None:
+    def __init__(self, code: ErrorCode, message: str, said: str = "") -> None:
+        """`said` is the message without what to do on the command line, which it may end with."""
         super().__init__(message)
         self.code = code
+        self.said = said or message
 
     @property
     def is_retriable(self) -> bool:
@@ -82,9 +84,8 @@ class Unreachable(ClientError):
     """No connection came about: nothing was sent, so nothing can have happened."""
 
     def __init__(self, addresses: str, reason: str) -> None:
-        super().__init__(
-            ErrorCode.BROKER_NOT_AVAILABLE, f"cannot connect to {addresses} ({reason}): {START_ONE}"
-        )
+        said = f"cannot connect to {addresses} ({reason})"
+        super().__init__(ErrorCode.BROKER_NOT_AVAILABLE, f"{said}: {START_ONE}", said)
 
 
 class Lost(ClientError):
@@ -113,7 +114,7 @@ def refused(about: str, number: int, message: str | None = None) -> ClientError:
     words = (message or code.name.lower().replace("_", " ")).rstrip(".")
     said = words if words.startswith(about) else f"{about}: {words}"
     advice = ADVICE.get(code)
-    return ClientError(code, f"{said}; {advice}" if advice else said)
+    return ClientError(code, f"{said}; {advice}" if advice else said, said)
 
 
 def check(about: str, number: int, message: str | None = None) -> None:

@@ -84,6 +84,20 @@ def with_known_lags(
     return known
 
 
+def end_and_lag(
+    committed: CommittedOffset | None, bounds: tuple[int, int] | None
+) -> tuple[int | None, int | None]:
+    """The coordinator has told the lag before the end was asked for, and records come in all the
+    time: so the end is the one that its figure is true of. Where it has told none, we count."""
+    if committed is None or bounds is None:
+        return bounds[1] if bounds else None, committed.lag if committed else None
+    start, end = bounds
+    first = max(committed.offset, start)
+    if committed.lag is None:
+        return end, max(0, end - first)
+    return (first + committed.lag if committed.lag else min(end, first)), committed.lag
+
+
 def _names(client: WireClient, topics: Iterable[OffsetFetchResponseTopics]) -> dict[bytes, str]:
     """Newer answers give ids in place of names."""
     if all(topic.name for topic in topics):

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError, Lost, Unreachable, may_pass, refused
+from penstock.client.metadata import Topic
 from penstock.errors import ErrorCode
 from penstock.wire.codec import Message
 from penstock.wire.messages.k02_list_offsets import (
@@ -122,6 +123,23 @@ def survey(
 def survey_log_ends(client: WireClient, topic: str, indexes: Iterable[int]) -> Survey:
     """Past the last record of each partition, those that are not committed yet included."""
     return survey(client, topic, dict.fromkeys(indexes, LATEST), replica_id=_OBSERVER)
+
+
+def survey_bounds(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Survey]:
+    """Starts, high watermarks and ends of partitions that have a leader; who fails with one of them
+    is not asked for the next.
+
+    That a new leader has no high watermark yet is no failure: who asks may want to know why.
+    """
+    led = [index for index, each in topic.partitions.items() if each.leader >= 0]
+    starts = survey(client, topic.name, dict.fromkeys(led, EARLIEST))
+    latest = dict.fromkeys(starts.found, LATEST)
+    marks = survey(client, topic.name, latest, is_patient=False)
+    for index, error in list(marks.failures.items()):
+        if error.code is ErrorCode.OFFSET_NOT_AVAILABLE:
+            del marks.failures[index]
+    whole = [index for index in starts.found if index not in marks.failures]
+    return starts, marks, survey_log_ends(client, topic.name, whole)
 
 
 def _places(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
-import click
-
-from penstock.cli.group_places import TopicPart, existing_places, known_bounds
-from penstock.cli.positions import Position, locate
-
-if TYPE_CHECKING:
-    from penstock.client.cluster import WireClient
-    from penstock.client.group_offsets import Place
+from penstock.client.cluster import WireClient
+from penstock.client.errors import ClientError
+from penstock.client.group_offsets import Place, by_topic, committed_offsets
+from penstock.client.locating import existing_places, known_bounds, locate
+from penstock.client.positions import Position
+from penstock.errors import ErrorCode
 
 
 class Move(NamedTuple):
@@ -29,19 +27,15 @@ class Move(NamedTuple):
 def plan(
     client: WireClient,
     group: str,
-    topics: tuple[TopicPart, ...],
+    topics: Sequence[tuple[str, Collection[int]]],
     position: Position | None,
     shift_by: int | None,
 ) -> list[Move]:
-    """Without a position it is a shift."""
-    from penstock.client.group_offsets import committed_offsets  # noqa: PLC0415
-
+    """Without topics: wherever it has an offset. Without a position it is a shift."""
     committed = {place: each.offset for place, each in committed_offsets(client, group).items()}
     places = existing_places(client, topics) if topics else list(committed)
     if not places:
-        raise click.ClickException(
-            f"group {group} has committed no offsets; say with --topic where it is to begin"
-        )
+        raise nothing_committed(group)
     bounds = known_bounds(client, places)
     if position is None:
         assert shift_by is not None
@@ -53,9 +47,14 @@ def plan(
     ]
 
 
-def _located(client: WireClient, places: Iterable[Place], position: Position) -> dict[Place, int]:
-    from penstock.client.group_offsets import by_topic  # noqa: PLC0415
+def nothing_committed(group: str) -> ClientError:
+    said = f"group {group} has committed no offsets"
+    return ClientError(
+        ErrorCode.INVALID_REQUEST, f"{said}; say with --topic where it is to begin", said
+    )
 
+
+def _located(client: WireClient, places: Iterable[Place], position: Position) -> dict[Place, int]:
     return {
         (topic, index): offset
         for topic, indexes in by_topic(places).items()

@@ -79,7 +79,8 @@ def set_partitions(
         if when is not None or max_pause_ms is not None:
             raise NotFewer(
                 ErrorCode.INVALID_REQUEST,
-                f"when and max-pause are for fewer partitions, and {name} has {before}",
+                f"--when and --max-pause are for fewer partitions, and {name} has {before}",
+                f"when and max_pause_s are for fewer partitions, and {name} has {before}",
             )
         add_partitions(client, name, count)
         return Resized(before, False)

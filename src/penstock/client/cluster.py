@@ -223,7 +223,7 @@ def _is_undecided(error: ClientError) -> bool:
 
 def _undecided(error: ClientError) -> ClientError:
     unknown = "whether the change was made is not known: look before you repeat it"
-    return Lost(error.code, f"{error}; {unknown}")
+    return Lost(error.code, f"{error}; {unknown}", f"{error.said}; {unknown}")
 
 
 def _is_missing(error: ClientError) -> bool:

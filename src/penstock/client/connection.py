@@ -186,10 +186,9 @@ class Connection:
     def _lost(self, error: OSError) -> Lost:
         self.close()
         if isinstance(error, TimeoutError):
-            return Lost(
-                ErrorCode.REQUEST_TIMED_OUT,
-                f"{self.address} did not answer in time; try again, or allow more with --timeout",
-            )
+            said = f"{self.address} did not answer in time"
+            advice = "try again, or allow more with --timeout"
+            return Lost(ErrorCode.REQUEST_TIMED_OUT, f"{said}; {advice}", said)
         reason = error.strerror or str(error)
         return Lost(
             ErrorCode.NETWORK_EXCEPTION,

@@ -1,0 +1,1 @@
+"""What Python programs use: `from penstock import Admin`; `penstock.testing` for their tests."""

@@ -50,7 +50,9 @@ def plan(
 def nothing_committed(group: str) -> ClientError:
     said = f"group {group} has committed no offsets"
     return ClientError(
-        ErrorCode.INVALID_REQUEST, f"{said}; say with --topic where it is to begin", said
+        ErrorCode.INVALID_REQUEST,
+        f"{said}; say with --topic where it is to begin",
+        f"{said}; give topics= where it is to begin",
     )
 
 

@@ -209,8 +209,10 @@ class WireClient:
 
     def _connection(self, address: Address, deadline: float) -> Connection:
         known = self._connections.get(address)
-        if known and known.is_open:
+        if known and known.is_open and not known.is_hung_up:
             return known
+        if known:
+            known.close()
         self._connections.pop(address, None)
         made = Connection.open(address, self._client_id, deadline, self._dial)
         self._connections[address] = made

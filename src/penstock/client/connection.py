@@ -93,6 +93,21 @@ class Connection:
             raise Unreachable(str(address), reason) from None
         return made
 
+    @property
+    def is_hung_up(self) -> bool:
+        """Whether the other side has closed it since the last answer: it has nothing else to say
+        before it is asked."""
+        if self._awaited or not self.is_open:
+            return False
+        try:
+            self._sock.settimeout(0)
+            self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
     def _agree_on_versions(self, deadline: float) -> None:
         request = ApiVersionsRequest("penstock", __version__)
         version = ApiVersionsRequest.MAX_VERSION

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock.sdk.admin_line import Value
+from penstock.sdk.errors import Misconfigured
 from penstock.sdk.testing.endpoint import Endpoint
 from penstock.sdk.testing.nursery import shared_nursery
 from penstock.sdk.testing.settings import for_tests
@@ -72,6 +73,8 @@ class Broker(Endpoint):
     def pause(self) -> None:
         """It hangs: connections stay, and nothing is answered. To the others of a cluster it is
         dead after a while."""
+        if not self.is_running:
+            raise Misconfigured(f"broker {self.node_id} is not running: restart() it first")
         self._vessel.pause()
         self.is_paused = True
 

@@ -14,7 +14,7 @@ from penstock.node import settings
 from penstock.node.log_lines import TextLines
 from penstock.node.node import Node
 from penstock.node.run import best_loop
-from penstock.sdk.errors import Misconfigured, TimedOut
+from penstock.sdk.errors import BrokerRefused, Misconfigured, TimedOut
 from penstock.world.real import real_world
 
 READY_S_MAX = 60.0
@@ -50,12 +50,11 @@ class InThread:
         try:
             with asyncio.Runner(loop_factory=best_loop()) as runner:
                 runner.run(self._live(texts, ready))
-        except Refused as refused:
-            ready.set_exception(Misconfigured(refused.message))
         except Exception as problem:
             if ready.done():
                 raise
-            ready.set_exception(problem)
+            reason = problem.message if isinstance(problem, Refused) else str(problem)
+            ready.set_exception(BrokerRefused(f"the broker did not start: {reason}"))
 
     async def _live(self, texts: dict[str, str], ready: Future[int]) -> None:
         self._loop = asyncio.get_running_loop()

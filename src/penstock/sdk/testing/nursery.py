@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +89,8 @@ class Nursery:
         """All of its brokers are killed, and their data is gone."""
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            stream.close()
+            with suppress(OSError):  # it may be gone
+                stream.close()
         try:
             self._process.wait(STOP_S_MAX)
         except subprocess.TimeoutExpired:

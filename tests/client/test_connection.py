@@ -118,3 +118,12 @@ def test_an_older_broker_tells_its_versions_in_the_oldest_form() -> None:
 
     connection = Connection.open(Address("old", 1), "test", time.monotonic() + 30, dial)
     assert connection.version_of(MetadataRequest) == 5
+
+
+def test_a_connection_that_was_closed_meanwhile_is_noticed_before_something_is_sent() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        connection = Connection(Address("127.0.0.1", 1), ours, "us")
+        before = connection.is_hung_up
+    assert (before, connection.is_hung_up) == (False, True)
+    connection.close()

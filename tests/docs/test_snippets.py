@@ -1,0 +1,43 @@
+"""What the documentation shows does what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.docs.snippets import run_script, snippets, with_projects, with_scripts
+
+from penstock.testing import Broker
+
+
+@pytest.mark.parametrize("page", with_scripts(), ids=lambda page: page.name)
+def test_scripts_run_from_beginning_to_end(page: Path, penstock_fresh_broker: Broker) -> None:
+    run_script(page, penstock_fresh_broker.bootstrap)
+
+
+@pytest.mark.parametrize("page", with_projects(), ids=lambda page: page.name)
+def test_projects_pass_their_tests(page: Path, pytester: pytest.Pytester) -> None:
+    for each in snippets(page):
+        if each.file:
+            path = pytester.path / each.file
+            path.write_text(each.text)
+    result = pytester.runpytest_subprocess("-p", "penstock.testing", "-p", "no:randomly")
+    outcomes = result.parseoutcomes()
+    assert outcomes.pop("passed") > 0
+    assert outcomes.keys() <= {"warnings"}, outcomes
+
+
+def test_a_script_that_fails_is_told_with_its_line(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "text\n\n<!-- test -->\n```python\nwhere = 1\n```\n<!-- test -->\n```\n1 / 0\n```\n"
+    )
+    with pytest.raises(ZeroDivisionError) as failed:
+        run_script(page, "")
+    assert (failed.traceback[-1].path, failed.traceback[-1].lineno + 1) == (page, 9)
+
+
+def test_code_that_is_not_marked_is_left_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\n1 / 0\n```\n\n<!-- test: a.py -->\n```python\nx = 1\n```\n")
+    assert [(each.file, each.text) for each in snippets(page)] == [("a.py", "x = 1\n")]

@@ -89,9 +89,16 @@ class InThread:
 
     def pause(self) -> None:
         """Its loop waits, and with it everything that the broker does."""
+        waits = threading.Event()
+
+        def wait() -> None:
+            waits.set()
+            self._may_run.wait()
+
         if self._loop is not None:
             self._may_run.clear()
-            self._loop.call_soon_threadsafe(self._may_run.wait)
+            self._loop.call_soon_threadsafe(wait)
+            waits.wait(STOP_S_MAX)
 
     def resume(self) -> None:
         self._may_run.set()

@@ -24,7 +24,7 @@ from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
 from penstock.metadata.changes import Commit, create_topic
-from penstock.metadata.cluster_changes import found_cluster, register_broker
+from penstock.metadata.cluster_changes import found_cluster, join, register_broker
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.records import BrokerRecord, encode, partition_key
@@ -116,6 +116,7 @@ class Desk:
         record = BrokerRecord(
             node_id=node_id, host=host, port=9092, rack=rack, features=dict(SUPPORTED)
         )
+        self.change(lambda image: join(image, node_id, b""))
         self.change(lambda image: register_broker(image, record, "session"))
 
     def new_term(self, topic: str, index: int = 0) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.metadata.changes import Commit, create_topic
 from penstock.metadata.cluster import Changed
-from penstock.metadata.cluster_changes import found_cluster, register_broker
+from penstock.metadata.cluster_changes import found_cluster, join, register_broker
 from penstock.metadata.features import SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.records import BrokerRecord, broker_key, leaving_key
@@ -25,7 +25,7 @@ class Cluster:
         self.now = 0
         self.apply(found_cluster(self.image, "abc", b"secret"))
         for number, rack in enumerate(racks, 1):
-            self.apply(register_broker(self.image, broker(number, rack=rack), f"session {number}"))
+            self.register(broker(number, rack=rack))
 
     def apply(self, commit: Commit[Any]) -> Changed:
         for key, expected in (*commit.checks, *commit.ahead_checks):
@@ -49,6 +49,12 @@ class Cluster:
             del self.revisions[key]
             events.append(Event(key, None, self.now))
         return self.image.apply(events, self.now)
+
+    def register(self, record: BrokerRecord, session: str = "") -> Changed:
+        """As at a start: it joins before."""
+        self.apply(join(self.image, record.node_id, record.owner))
+        session = session or f"session {record.node_id}"
+        return self.apply(register_broker(self.image, record, session))
 
     def lose(self, node_id: int) -> Changed:
         """A broker's lease has ended."""

@@ -70,7 +70,7 @@ def test_what_belongs_to_running_processes_is_not_kept(cluster: Cluster) -> None
     assert image.controller_id == -1
     assert image.cluster_id == "abc"
     assert image.topics.keys() == {"orders"}
-    assert summary(image) == {"cluster_id": "abc", "topics": 1, "partitions": 2, "brokers": [1]}
+    assert summary(image) == {"cluster_id": "abc", "topics": 1, "partitions": 2, "brokers": [1, 2]}
 
 
 def test_what_is_bound_to_a_lease_is_not_kept_whatever_it_is() -> None:

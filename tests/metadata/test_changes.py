@@ -350,7 +350,7 @@ def test_producer_ids_are_never_handed_out_twice(cluster: Cluster) -> None:
 
 def test_a_brokers_epoch_is_the_revision_of_its_registration(cluster: Cluster) -> None:
     assert cluster.image.brokers[3].epoch == cluster.now
-    changed = cluster.apply(register_broker(cluster.image, broker(1, port=7), "later"))
+    changed = cluster.register(broker(1, port=7), "later")
     assert changed.brokers == {1}
     registered = cluster.image.brokers[1]
     assert (registered.epoch, registered.session) == (cluster.now, "later")
@@ -378,7 +378,7 @@ def wide_cluster() -> Cluster:
     cluster = Cluster()
     for number in (1, 2):
         features = {**SUPPORTED, "penstock.version": (1, 2), "share.version": (0, number)}
-        cluster.apply(register_broker(cluster.image, broker(number, features=features), "s"))
+        cluster.register(broker(number, features=features), "s")
     return cluster
 
 

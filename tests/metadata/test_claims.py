@@ -11,7 +11,6 @@ from tests.metadata.staging import ID, Cluster, broker
 from penstock.metadata.backup import restored
 from penstock.metadata.changes import Commit
 from penstock.metadata.claims import NOTHING, missing, proved
-from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.election import PARTITIONS_A_COMMIT, settle_partitions
 from penstock.metadata.leadership import elect, unclean
 from penstock.metadata.records import Claim, PartitionRecord, encode
@@ -45,7 +44,7 @@ def put_back(assignments: dict[int, list[int]], **configs: str) -> Cluster:
 
 def start(cluster: Cluster, node_id: int, epoch: int, end: int) -> None:
     cluster.apply(claim(cluster.image, node_id, lambda topic, index: (epoch, end)))
-    cluster.apply(register_broker(cluster.image, broker(node_id), f"session {node_id}"))
+    cluster.register(broker(node_id), f"session {node_id}")
     if cluster.image.controller_id == -1:
         cluster.apply(take_lease(cluster.image, node_id, f"session {node_id}"))
         cluster.apply(begin_term(cluster.image, node_id, f"session {node_id}"))
@@ -118,7 +117,7 @@ def test_who_has_most_is_waited_for_if_it_is_down_by_then(cluster: Cluster) -> N
     start(cluster, 2, 4, 60)
     start(cluster, 3, 4, 60)
     assert (at(cluster).leader, at(cluster).isr, at(cluster).claims) == (-1, (1,), None)
-    cluster.apply(register_broker(cluster.image, broker(1), "session 1"))
+    cluster.register(broker(1), "session 1")
     settle(cluster)
     assert at(cluster).leader == 1
 

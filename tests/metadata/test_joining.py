@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
-from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.election import (
     ISR_A_COMMIT,
     WantedIsr,
@@ -33,7 +32,7 @@ def cluster() -> Cluster:
 
 
 def come_back(cluster: Cluster) -> int:
-    cluster.apply(register_broker(cluster.image, broker(3), "session 3"))
+    cluster.register(broker(3), "session 3")
     return cluster.image.brokers[3].epoch
 
 

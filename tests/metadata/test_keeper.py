@@ -13,7 +13,7 @@ import pytest
 from penstock.errors import ErrorCode, Refused, Unusable
 from penstock.metadata.changes import Commit, add_partitions, create_topic, delete_topic
 from penstock.metadata.cluster import Changed
-from penstock.metadata.cluster_changes import allocate_producer_ids, register_broker
+from penstock.metadata.cluster_changes import allocate_producer_ids, join, register_broker
 from penstock.metadata.features import INITIAL, SUPPORTED
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
@@ -81,6 +81,7 @@ async def start(tmp_path: Path) -> AsyncIterator[StartKeeper]:
 async def register(keeper: Keeper, node_id: int = 1) -> None:
     session = await keeper.store.session(60_000)
     record = BrokerRecord(node_id=node_id, host="h", port=1, features=dict(SUPPORTED))
+    await keeper.change(lambda image: join(image, node_id, b""))
     await keeper.change(lambda image: register_broker(image, record, session.id))
 
 
@@ -276,6 +277,7 @@ async def test_registering_with_a_session_that_has_ended_fails(start: StartKeepe
     session = await keeper.store.session(60_000)
     await session.close()
     record = BrokerRecord(node_id=1, host="h", port=1, features=dict(SUPPORTED))
+    await keeper.change(lambda image: join(image, 1, b""))
     with pytest.raises(SessionLost):
         await keeper.change(lambda image: register_broker(image, record, session.id))
 

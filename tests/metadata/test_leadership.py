@@ -8,7 +8,7 @@ import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.cluster_changes import announce_leaving, register_broker
+from penstock.metadata.cluster_changes import announce_leaving
 from penstock.metadata.election import WantedIsr, change_isr, settle_partitions
 from penstock.metadata.leadership import (
     RETURNED_A_COMMIT,
@@ -44,7 +44,7 @@ def lose(cluster: Cluster, *node_ids: int) -> None:
 
 
 def come_back(cluster: Cluster, node_id: int, *, in_sync: bool = True) -> None:
-    cluster.apply(register_broker(cluster.image, broker(node_id), f"session {node_id}"))
+    cluster.register(broker(node_id), f"session {node_id}")
     settle(cluster)
     for index in range(cluster.image.topics["orders"].record.partitions if in_sync else 0):
         now = at(cluster, index)

@@ -7,7 +7,6 @@ import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.metadata.changes import Commit, add_partitions
-from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.config_changes import replace_broker_configs, replace_topic_configs
 from penstock.metadata.election import WantedIsr, change_isr, settle_partitions
 from penstock.metadata.records import PartitionRecord, encode, partition_key
@@ -82,7 +81,7 @@ def test_who_was_eligible_is_not_once_less_is_asked_for_even_if_that_is_taken_ba
     assert (record(cluster).min_isr, record(cluster).eligible) == (1, ())
     ask_for(cluster, 2)
     cluster.lose(1)
-    cluster.apply(register_broker(cluster.image, broker(2), "session 2"))
+    cluster.register(broker(2), "session 2")
     settle(cluster)
     assert (record(cluster).leader, record(cluster).isr) == (-1, (1,)), "2 may lack them"
 
@@ -97,7 +96,7 @@ def test_less_that_was_asked_for_and_taken_back_unnoticed_has_let_nothing_be_com
     assert record(cluster).min_isr == 2, "by this the leader goes"
     ask_for(cluster, 2)
     cluster.lose(1)
-    cluster.apply(register_broker(cluster.image, broker(2), "session 2"))
+    cluster.register(broker(2), "session 2")
     settle(cluster)
     assert record(cluster).leader == 2
 

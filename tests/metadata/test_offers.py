@@ -7,7 +7,6 @@ import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.metadata.changes import Commit
-from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.election import settle_partitions
 from penstock.metadata.leadership import unclean
 from penstock.metadata.offering import offer
@@ -76,7 +75,7 @@ def test_the_only_one_that_is_up_need_not_be_asked(cluster: Cluster) -> None:
 def test_who_has_all_leads_when_it_comes_back_meanwhile(cluster: Cluster) -> None:
     settle(cluster)
     say(cluster, 1, 5, 100)
-    cluster.apply(register_broker(cluster.image, broker(4), "session 4"))
+    cluster.register(broker(4), "session 4")
     assert settle(cluster) == 4
     assert record(cluster).offers is None
 
@@ -86,7 +85,7 @@ def test_who_has_started_again_is_asked_again(cluster: Cluster) -> None:
     settle(cluster)
     for node_id, end in ((1, 100), (2, 500), (3, 300)):
         say(cluster, node_id, 5, end)
-    cluster.apply(register_broker(cluster.image, broker(2), "session 2b"))
+    cluster.register(broker(2), "session 2b")
     assert settle(cluster) == NOBODY
     say(cluster, 2, 5, 0)
     assert settle(cluster) == 3

@@ -13,7 +13,7 @@ from tests.metadata.staging import Cluster, broker
 from penstock.config import BrokerConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import add_partitions, delete_topic
-from penstock.metadata.cluster_changes import join, register_broker, remove_member
+from penstock.metadata.cluster_changes import join, remove_member
 from penstock.metadata.config_changes import change_broker_configs
 from penstock.metadata.config_values import ConfigChange, Operation
 from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
@@ -25,7 +25,7 @@ def hosts(*names: str) -> Cluster:
     cluster = Cluster()
     for number, host in enumerate(names, 1):
         record = broker(number, host=host)
-        cluster.apply(register_broker(cluster.image, record, f"session {number}"))
+        cluster.register(record, f"session {number}")
     return cluster
 
 
@@ -91,7 +91,7 @@ def test_many_small_topics_go_by_and_by_to_who_has_least() -> None:
     cluster = hosts("h1", "h2", "h3")
     for number in range(90):
         cluster.create(f"old-{number}", bytes([number]) * 16, partitions=1)
-    cluster.apply(register_broker(cluster.image, broker(4, host="h4"), "session 4"))
+    cluster.register(broker(4, host="h4"), "session 4")
     for number in range(40):
         topic_id = sha256(b"%d" % number).digest()[:16]
         cluster.create(f"new-{number}", topic_id, partitions=1)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.metadata.staging import ID, Cluster, broker
 
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.election import WantedIsr, change_isr, settle_partitions
 from penstock.metadata.growth import settle_factor, widen_topic
 from penstock.metadata.internal_topics import OFFSETS
@@ -277,7 +276,7 @@ def test_a_replica_does_not_go_before_as_many_as_the_topic_asks_for_now_have_all
         settle(cluster)
     assert (at(cluster).replicas, at(cluster).isr) == ((2, 3, 1), (1, 3))
     assert cluster.image.topics["orders"].record.replication_factor == 3
-    cluster.apply(register_broker(cluster.image, broker(2), "session 2"))
+    cluster.register(broker(2), "session 2")
     catch_up(cluster, 1, 2, 3)
     for _ in range(3):
         settle(cluster)

@@ -8,7 +8,6 @@ from tests.metadata.staging import ID, broker
 
 from penstock.errors import Refused
 from penstock.metadata.changes import add_partitions, delete_topic
-from penstock.metadata.cluster_changes import register_broker
 from penstock.metadata.election import WantedIsr, change_isr, resign, settle_partitions
 from penstock.metadata.image import Image
 from penstock.metadata.records import PartitionRecord, decode, encode
@@ -264,7 +263,7 @@ def test_a_leader_that_was_started_anew_begins_a_term_in_the_sealed_topic(stage:
     stage.close()
     stage.lose(1)
     again = broker(1, clean=False)
-    stage.apply(register_broker(stage.image, again, "session 1b"))
+    stage.register(again, "session 1b")
     terms = [each.leader_epoch for each in records(stage)[2:]]
     stage.cut_over()
     assert [each.leader_epoch for each in records(stage, SEALED_NAME)] == [n + 1 for n in terms]

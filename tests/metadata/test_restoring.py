@@ -19,11 +19,13 @@ from penstock.metadata.records import (
     BrokerRecord,
     ClusterRecord,
     ConfigRecord,
+    MemberRecord,
     ProducerIdsRecord,
     RestoringRecord,
     broker_key,
     encode,
     group_config_key,
+    member_key,
 )
 from penstock.metadata.restoring import PIECE, Restoring
 from penstock.metadata.store import Check, Conflict, Entry, Put, Store, Unavailable
@@ -36,6 +38,7 @@ BROKER = BrokerRecord(node_id=1, host="h", port=1, owner=b"1", features=dict(SUP
 def backup(cluster_id: str = "kept", groups: int = 2) -> list[Entry]:
     config = encode(ConfigRecord(configs={}))
     rows = [Entry(group_config_key(f"g{number}"), config, 1) for number in range(groups)]
+    rows.append(Entry(member_key(1), encode(MemberRecord(node_id=1, owner=b"1")), 1))
     rows.append(Entry(PRODUCER_IDS, encode(ProducerIdsRecord(next_id=0)), 1))
     return [*rows, Entry(CLUSTER, encode(ClusterRecord(cluster_id=cluster_id)), 1)]
 
@@ -134,10 +137,13 @@ async def test_a_broker_that_looked_before_the_restore_does_not_get_in(
     store, image = await open_store(), Image()
     await restore(store, backup("old"))
     image.load(*await store.list("/"))
+    joining = join(image, 1, b"1")
+    await store.commit(joining.checks, joining.puts)
+    image.load(*await store.list("/"))
     session = await store.session(10_000)
     with pytest.raises(Cut):
         await restore(CutShort(store, 1), backup("new"), replace=True)
-    for commit in (register_broker(image, BROKER, session.id), join(image, 1, b"1")):
+    for commit in (register_broker(image, BROKER, session.id), join(image, 1, b"1", 1)):
         with pytest.raises(Conflict):
             await store.commit(commit.checks, commit.puts, session=commit.session)
 

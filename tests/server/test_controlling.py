@@ -11,7 +11,7 @@ import pytest
 from tests.metadata.staging import ID, broker
 
 from penstock.metadata.changes import create_topic
-from penstock.metadata.cluster_changes import register_broker
+from penstock.metadata.cluster_changes import join, register_broker
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
 from penstock.metadata.records import TermRecord
@@ -44,6 +44,7 @@ class Mate:
     async def register(self) -> None:
         self.session = session = await self.store.session(LEASE_MS)
         record = broker(self.node_id)
+        await self.keeper.change(lambda image: join(image, record.node_id, record.owner))
         await self.keeper.change(lambda image: register_broker(image, record, session.id))
 
     async def stop(self) -> None:

@@ -10,6 +10,7 @@ from penstock.coordination.group import protocols
 from penstock.log import loading, unwritten
 from penstock.log.log_state import LogState
 from penstock.metadata.cluster import Topic
+from penstock.metadata.cluster_changes import join
 from penstock.node.rejoining import Change, Rejoining
 from penstock.replication.leader import Leader
 from penstock.server.surveying import Survey
@@ -77,7 +78,8 @@ def test_a_follower_counted_out_before_that_is_known_is_noticed(
 
 def test_a_broker_in_sync_with_an_empty_disk_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def as_if_it_had_all(self: Rejoining, change: Change) -> None:
-        pass
+        mark = self._raised_mark()
+        await change(lambda image: join(image, self._node_id, self._owner, mark))
 
     monkeypatch.setattr(Rejoining, "run", as_if_it_had_all)
     assert next(failing("replaced"), None) is not None

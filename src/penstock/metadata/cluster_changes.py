@@ -32,6 +32,7 @@ from penstock.metadata.records import (
     leaving_key,
     member_key,
 )
+from penstock.metadata.standing import checked_member
 from penstock.metadata.store import Put
 
 PRODUCER_ID_BLOCK = 1000
@@ -73,8 +74,13 @@ def _first_configs(configs: Mapping[str, str]) -> list[Put]:
     return [(broker_config_key(None), encode(record))] if configs else []
 
 
-def register_broker(image: Image, record: BrokerRecord, session: str) -> Commit[None]:
-    """Its epoch is the revision of this commit. The same owner takes over from itself at once."""
+def register_broker(
+    image: Image, record: BrokerRecord, session: str, mark: int = 0
+) -> Commit[None]:
+    """Its epoch is the revision of this commit. The same owner takes over from itself at once.
+
+    Only a member registers, with the data folder that it joined with. `mark` is the folder's.
+    """
     for name, level in image.finalized_features.items():
         lowest, highest = record.features.get(name, (0, 0))
         if not lowest <= level <= highest:
@@ -85,9 +91,10 @@ def register_broker(image: Image, record: BrokerRecord, session: str) -> Commit[
             )
     refuse_restoring(image)
     refuse_taken(image, record.node_id, record.owner)
+    member = checked_member(image, record.node_id, record.owner, mark)
     return Commit(
         answer=None,
-        checks=[image.registration(record.node_id), (RESTORING, 0)],
+        checks=[image.registration(record.node_id), (RESTORING, 0), member],
         puts=[(broker_key(record.node_id), encode(record))],
         session=session,
     )

@@ -124,7 +124,8 @@ class Membership:
             clean=self._log_dir.was_clean,
         )
         self._incarnations.append(incarnation)
-        await self.change(lambda image: register_broker(image, record, session_id))
+        mark = self._log_dir.mark
+        await self.change(lambda image: register_broker(image, record, session_id, mark))
 
     async def change(self, decide: Callable[[Image], Commit[T]]) -> T:
         try:
@@ -141,7 +142,8 @@ class Membership:
     # -- staying
 
     async def stay_registered(self) -> None:
-        """A broker that was held up for longer than its lease comes back by itself."""
+        """A broker that was held up for longer than its lease comes back by itself, if its place in
+        the cluster is as it left it. Else it ends: a start finds out what it has."""
         while True:
             await self.session.wait_lost()
             log.warning("the lease of broker %d ended; registering again", self._config.node_id)

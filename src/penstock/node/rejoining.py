@@ -41,8 +41,6 @@ class Rejoining:
         node_id, owner = self._node_id, self._owner
         await change(self._may_join)
         is_older, has_data = self._is_older(), self._has_data()
-        if not has_data:
-            log.warning("broker %d comes with another data folder than before", node_id)
         if is_older:
             log.error("the data folder of broker %d is a copy that was made earlier", node_id)
             self._log_dir.was_clean = False  # offsets are used again, so in a new term
@@ -52,6 +50,8 @@ class Rejoining:
             return not has_data or self._may_have_lost(topic, index, is_older=is_older)
 
         if self._holds_any(has_lost):
+            if not has_data:
+                log.warning("broker %d comes with another data folder than before", node_id)
             await change(lambda image: withdraw(image, node_id, owner))
 
         def resigned(image: Image) -> Commit[int]:
@@ -79,9 +79,12 @@ class Rejoining:
 
     def _has_data(self) -> bool:
         """Whether it comes with the folder that it had; what it is known by stays as it was until
-        the broker has resigned, or a start that ends on the way would be taken for that."""
+        the broker has resigned, or a start that ends on the way would be taken for that. A broker
+        that is no member has nothing, whatever a partition says of it."""
         known = self._image.members.get(self._node_id)
-        return known is None or known.record.is_gone or known.record.owner == self._owner
+        if known is None or known.record.is_gone:
+            return False
+        return known.record.owner == self._owner
 
     def _is_older(self) -> bool:
         known = self._image.members.get(self._node_id)
@@ -91,15 +94,14 @@ class Rejoining:
 
     def _raised_mark(self) -> int:
         """In the folder first: one that is ahead of the store is no older copy. On a full disk it
-        stays as it is."""
+        stays as it is, and the store is told that."""
         known = self._image.members.get(self._node_id)
-        before = known.record.mark if known else 0
-        mark = 1 + max(self._log_dir.mark, before)
+        mark = 1 + max(self._log_dir.mark, known.record.mark if known else 0)
         try:
             self._log_dir.write_mark(mark)
         except OSError as problem:
             log.warning("the data folder's mark cannot be raised: %s", problem)
-            return before
+            return self._log_dir.mark
         return mark
 
     def _may_have_lost(self, topic: Topic, index: int, *, is_older: bool) -> bool:

@@ -41,6 +41,13 @@ def test_where_nobody_is_known_to_have_all_the_others_are_to_be_started_too() ->
     assert "start broker 1 and 3" in said(offline=(1, 3))
 
 
+def test_where_all_are_up_and_nobody_is_known_to_have_all_they_are_to_be_started_again() -> None:
+    """One that has not said what it has may have most."""
+    hope, last_resort = said(offline=()).split("; ", 1)
+    assert "start broker 1, 2 and 3 again first" in hope
+    assert "lets broker 1, 2 or 3 lead" in last_resort
+
+
 def test_what_loses_records_comes_last_and_names_who_would_lead() -> None:
     text = said(isr=(1,), offline=(1,))
     assert "topic alter orders --set unclean.leader.election.enable=true" in text

@@ -153,6 +153,17 @@ def test_who_does_not_want_to_wait_for_a_lost_broker_can_elect_the_best_that_is_
     assert "records may be lost" in caplog.text
 
 
+def test_one_that_is_up_and_has_not_spoken_is_waited_for_even_where_records_may_be_lost() -> None:
+    """It has nothing for all that is known, and may have most."""
+    cluster = put_back({0: [1, 2, 3]}, unclean_leader_election_enable="true")
+    cluster.register(broker(3))
+    start(cluster, 2, 4, 60)
+    assert at(cluster).leader == -1
+    cluster.lose(3)
+    start(cluster, 3, 4, 100)
+    assert (at(cluster).leader, at(cluster).isr) == (3, (3,))
+
+
 def test_a_topic_that_would_rather_lose_records_than_wait_does_not_wait(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

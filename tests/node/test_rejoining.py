@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import shutil
@@ -271,6 +272,32 @@ async def test_a_replica_that_has_more_than_the_leader_of_the_backup_leads(
             node.log_dir.logs["news", 0].end_offset == end for node in brokers.nodes.values()
         )
     )
+
+
+async def test_who_comes_back_after_a_restore_says_what_it_has(brokers: Brokers) -> None:
+    """A process that ran on through it does not; its start does, and it has most."""
+    await brokers.start(1, 2)
+    await brokers.create(1, 2)
+    await brokers.until(lambda: brokers.has_moved((1, 2)))
+    backup = await backup_of(brokers)
+    await brokers.stop(1)
+    await brokers.until(lambda: brokers.record.isr == (2,))
+    end = await brokers.append(3)
+    slept = brokers.nodes.pop(2)
+    slept._watches[0].cancel()
+    assert isinstance(slept.store, SqliteStore)
+    await slept.store.end(int(slept.session.id))
+    puts = restored(backup, RealClock().now_ms(), RealChance())
+    await Restoring(slept.store, b"run", 0, replace=True).run(puts)
+    async with asyncio.timeout(60):
+        await slept.membership.stay_registered()
+        assert "put back from a backup" in await slept.failed
+    await brokers.start(1)
+    assert (brokers.record.leader, brokers.record.isr) == (-1, ()), "it waits for the other"
+    await slept.stop()
+    await brokers.start(2)
+    await brokers.until(lambda: brokers.record.leader == 2)
+    assert brokers.nodes[2].log_dir.logs["news", 0].end_offset == end
 
 
 async def test_a_store_put_back_by_other_means_is_told_so_and_nothing_is_written(

@@ -39,7 +39,10 @@ def _hope(row: Row) -> str:
             f"nobody is known to have all records: start broker {_listed(row['offline'], 'and')} "
             "(after a restore, who has most leads once all have been started)"
         )
-    return "none of its brokers is known to have all records"
+    return (
+        f"nobody is known to have all records: start broker {_listed(row['replicas'], 'and')} "
+        "again first, one after the other (after a restore, each says at its start what it has)"
+    )
 
 
 def _last_resort(topic: str, row: Row) -> str:

@@ -28,6 +28,12 @@ def missing(record: PartitionRecord) -> list[int]:
     return [broker for broker in record.replicas if broker not in known]
 
 
+def is_waited_for(record: PartitionRecord, up: Collection[int]) -> bool:
+    """Whether one that is up is yet to speak, also where nobody waits for those that are down: it
+    may have most, and says so at its next start."""
+    return record.claims is not None and any(broker in up for broker in missing(record))
+
+
 def proved(record: PartitionRecord, among: Collection[int] | None = None) -> PartitionRecord:
     """In sync are those that have most; the same record as long as not all have spoken. The next
     leader's epoch is to be above all that they have seen: after a second restore of one backup, or

@@ -16,7 +16,7 @@ import msgspec
 
 from penstock.config import TopicConfig
 from penstock.metadata.changes import Commit
-from penstock.metadata.claims import proved
+from penstock.metadata.claims import is_waited_for, proved
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.offers import NOBODY, asked, most, unheard
@@ -145,7 +145,7 @@ def _settle(image: Image, topic: Topic, index: int, up: Collection[int]) -> Part
     config = image.settings.of_topic(topic)
     rules = _rules(config.min_insync_replicas, record, config.unclean_leader_election_enable)
     known = proved(record)
-    found = proved(known, up) if rules.unclean else known
+    found = proved(known, up) if rules.unclean and not is_waited_for(known, up) else known
     if found.claims is not None:
         return record
     found = _with_minimum(found, config)

@@ -12,7 +12,7 @@ import pytest
 from tests.raw_client import a_batch
 
 from penstock.metadata.changes import create_topic
-from penstock.metadata.config_changes import change_broker_configs
+from penstock.metadata.config_changes import change_broker_configs, change_topic_configs
 from penstock.metadata.config_values import ConfigChange, Operation
 from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
 from penstock.metadata.leadership import elect, preferred
@@ -76,6 +76,17 @@ class Brokers:
             )
         )
         await self.until(lambda: all(node.image.topic("news") for node in self.nodes.values()))
+
+    async def set_topic(self, name: str, text: str) -> None:
+        change = ConfigChange(name, Operation.SET, text)
+        await self.any.keeper.change(
+            lambda image: change_topic_configs(image, "news", [change], nonce=b"s", now_ms=1)
+        )
+        await self.until(lambda: all(self._has(node, name, text) for node in self.nodes.values()))
+
+    @staticmethod
+    def _has(node: Node, name: str, text: str) -> bool:
+        return node.image.topics["news"].record.configs.get(name) == text
 
     async def append(self, count: int = 1) -> int:
         """Records that are committed; the end of the log."""

@@ -144,6 +144,27 @@ async def test_without_syncs_the_last_in_sync_comes_back_with_what_it_has(broker
     assert brokers.nodes[2].log_dir.logs["news", 0].end_offset == end
 
 
+async def test_who_lost_what_was_not_synced_is_not_eligible_by_a_setting_of_later(
+    brokers: Brokers,
+) -> None:
+    """Broker 2 is eligible; syncs are switched on for the topic while it is down after a power cut,
+    and the one that has all goes down."""
+    await brokers.start(1, 2, 3)
+    await brokers.create(1, 2)
+    await brokers.set_topic("flush.on.acks.all", "false")
+    await brokers.append(3)
+    await brokers.set_topic("min.insync.replicas", "2")
+    await brokers.stop(2)
+    await brokers.until(lambda: (brokers.record.isr, brokers.record.eligible) == ((1,), (2,)))
+    (brokers.folder / "2" / layout.CLEAN_STOP_FILE).unlink()
+    await brokers.set_topic("flush.on.acks.all", "true")
+    await brokers.stop(1)
+    await brokers.start(2)
+    assert (brokers.record.leader, brokers.record.isr, brokers.record.eligible) == (-1, (1,), ())
+    await brokers.start(1)
+    await brokers.until(lambda: brokers.record.leader == 1)
+
+
 async def test_what_is_missing_is_known_by_the_checkpoints_until_the_broker_has_joined(
     brokers: Brokers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,8 @@ CLEAN_STOP_FILE = ".kafka_cleanshutdown"
 LOCK_FILE = ".lock"
 MARK_FILE = "penstock-folder-mark"
 """Raised now and then, here and in the cluster's metadata: an older copy of the folder has less."""
+UNSYNCED_TOPICS_FILE = "penstock-topics-without-syncs"
+"""Noted before the first record, so that a start after a power cut knows."""
 STRAY, DELETING = "-stray", "-delete"
 LAST_OFFSET = 0x7FFFFFFFFFFFFFFF
 RELATIVE_OFFSET_MAX = 0x7FFFFFFF

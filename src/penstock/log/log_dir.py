@@ -16,6 +16,7 @@ from penstock.log.moving import succeeded
 from penstock.log.noted import Noted
 from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import exhaust
+from penstock.log.unsynced_topics import UnsyncedTopics
 from penstock.world.ports import Disk, File
 
 lines = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class LogDir:
         try:
             self.meta = identity.checked_meta(disk, path, cluster_id, node_id, directory_id)
             self.mark = identity.read_mark(disk, path)
+            self.unsynced_topics = UnsyncedTopics(disk, path)
             self._noted = Noted(disk, path)
             self.problems = self._noted.problems
             """What was found wrong here, and can be lived with."""

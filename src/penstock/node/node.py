@@ -31,6 +31,7 @@ from penstock.node.recovering import Recovering
 from penstock.node.rejoining import Rejoining
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
+from penstock.node.unsynced import Unsynced
 from penstock.server.controlling import Controlling
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
@@ -91,6 +92,7 @@ class Node:
         )
         recovering = Recovering(self.image, self.log_dir, disk)
         await recovering.run()
+        self._unsynced = Unsynced(self.image, self.log_dir.unsynced_topics)
         self._build()
         with suppress(OSError):  # no room for the reserve: then none for records either
             await self.upkeep.keep_room()
@@ -164,6 +166,7 @@ class Node:
         )
         await membership.wait_until_free()
         await Rejoining(self.image, self.log_dir, lost).run(membership.change)
+        self._unsynced.begin_anew()
         await membership.register()
         self.broker.is_registered = True
 
@@ -183,6 +186,7 @@ class Node:
     def _follow(self, changed: Changed) -> None:
         """Keep the partitions that are open in step with the image."""
         is_registered = self.broker.is_registered
+        self._unsynced.follow(changed)
         if changed.brokers and is_registered:
             self.membership.give_way()
         for topic in changed.deleted.values():

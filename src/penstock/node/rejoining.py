@@ -115,12 +115,18 @@ class Rejoining:
         is_last = {*record.isr, *record.eligible} == {self._node_id}
         if known is not None and known.damage:  # others have what is damaged here
             return not is_last
-        if not (log_dir.was_clean or self._image.settings.of_topic(topic).flush_on_acks_all):
+        if not (log_dir.was_clean or self._was_synced(topic)):
             return not is_last  # else nobody could lead, and there is no more than is left here
         if known is not None and known.was_cut:  # what looks torn may be damaged, and acknowledged
             others = self._image.brokers.keys() - {self._node_id}
             return not others.isdisjoint(record.isr)
         return False
+
+    def _was_synced(self, topic: Topic) -> bool:
+        """By the setting of now, and by those that its records may have been written under."""
+        if self._log_dir.unsynced_topics.may_have(topic.log_ids):
+            return False
+        return self._image.settings.of_topic(topic).flush_on_acks_all
 
     # -- after the store was put back from a backup
 

@@ -16,7 +16,15 @@ import msgspec
 import pytest
 from tests.cli.conftest import Penstock, run
 
-from penstock.cli.local_cluster import STATE_FILE, LocalCluster, State, is_alive, read_state
+from penstock.cli.local_cluster import (
+    STATE_FILE,
+    LocalCluster,
+    Member,
+    State,
+    birth_of,
+    is_alive,
+    read_state,
+)
 
 START_S_MAX = 120
 
@@ -83,6 +91,30 @@ def test_what_is_running_is_forgotten_by_who_has_noted_it(tmp_path: Path, is_own
     path.write_bytes(msgspec.json.encode(State(owner, "sqlite:x", [])))
     LocalCluster(tmp_path, 1, 0, "", {}, print).close()
     assert path.exists() is not is_own
+
+
+def test_a_process_that_has_the_id_of_a_broker_by_now_is_left_alone(
+    tmp_path: Path, offline: Penstock
+) -> None:
+    """After a reboot ids are used again."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        members = [Member(1, 9092, other.pid, "another boot 1")]
+        state = State(other.pid, "sqlite:x", members, "another boot 1")
+        (tmp_path / STATE_FILE).write_bytes(msgspec.json.encode(state))
+        shown = offline("cluster", "status", "--data-dir", str(tmp_path), "--json")
+        assert json.loads(shown.stdout)["brokers"][0]["state"] == "down"
+        assert offline("cluster", "down", "--data-dir", str(tmp_path)).exit_code == 0
+        assert is_alive(other.pid, birth_of(other.pid))
+        other.communicate(b"\n")
+        assert other.returncode == 0
+
+
+def test_a_cluster_without_brokers_has_a_status(tmp_path: Path, offline: Penstock) -> None:
+    state = State(os.getppid(), "sqlite:x", [])
+    (tmp_path / STATE_FILE).write_bytes(msgspec.json.encode(state))
+    shown = offline("cluster", "status", "--data-dir", str(tmp_path))
+    assert shown.exit_code == 0
+    assert "ADDRESS" in shown.stdout
 
 
 def test_a_cluster_that_is_up_takes_topics_with_a_replica_on_each_broker(

@@ -125,14 +125,14 @@ def status(data_dir: Path, as_json: bool) -> None:
             "broker": each.node_id,
             "address": f"127.0.0.1:{each.port}",
             "pid": each.pid,
-            "state": "running" if is_alive(each.pid) else "down",
+            "state": "running" if is_alive(each.pid, each.born) else "down",
         }
         for each in state.brokers
     ]
     if as_json:
         emit_json({"store": state.store, "bootstrap": state.bootstrap, "brokers": rows})
     else:
-        emit_table(list(rows[0]), [list(row.values()) for row in rows])
+        emit_table(("broker", "address", "pid", "state"), [list(row.values()) for row in rows])
     if any(row["state"] == "down" for row in rows):
         raise click.exceptions.Exit(1)
 

@@ -25,12 +25,16 @@ STOP_S_MAX = 30
 RESTART_PAUSE_S = 1.0
 LOOK_S = 0.1
 READY = "penstock ready: broker "
+START_TICKS = 19
+"""The 22nd field of a process's stat: two come before those that `_stat` gives."""
 
 
 class Member(msgspec.Struct):
     node_id: int
     port: int
     pid: int
+    born: str = ""
+    """Which process of this id it is: ids are used again, and after a reboot soon."""
 
 
 class State(msgspec.Struct):
@@ -38,6 +42,7 @@ class State(msgspec.Struct):
     """Of the process that looks after the brokers."""
     store: str
     brokers: list[Member]
+    born: str = ""
 
     @property
     def bootstrap(self) -> str:
@@ -56,19 +61,33 @@ def read_state(folder: Path) -> State:
         raise Unusable(f"{folder / STATE_FILE} cannot be read: {problem}") from None
 
 
-def is_alive(pid: int) -> bool:
+def is_alive(pid: int, born: str = "") -> bool:
+    """Whether it runs, and is the one that was born then, where that is known."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
-    return not _is_zombie(pid)
+        return not born or birth_of(pid) == born
+    return not _is_zombie(pid) and (not born or birth_of(pid) == born)
+
+
+def birth_of(pid: int) -> str:
+    """When a process began, of which boot of the machine; empty where the system does not say."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {_stat(pid)[START_TICKS]}"
+    return ""
+
+
+def _stat(pid: int) -> list[str]:
+    """After the name of the program, which may be anything."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _is_zombie(pid: int) -> bool:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return _stat(pid)[0] == "Z"
     return False
 
 
@@ -116,7 +135,8 @@ class LocalCluster:
 
     def _refuse_if_running(self) -> None:
         with suppress(Unusable):
-            running = [each for each in read_state(self.folder).brokers if is_alive(each.pid)]
+            brokers = read_state(self.folder).brokers
+            running = [each for each in brokers if is_alive(each.pid, each.born)]
             if running:
                 raise SystemExit(
                     f"penstock: a cluster is running in {self.folder}; stop it with "
@@ -154,11 +174,11 @@ class LocalCluster:
 
     def _write_state(self) -> None:
         members = [
-            Member(index + 1, self._ports[index], process.pid)
+            Member(index + 1, self._ports[index], process.pid, birth_of(process.pid))
             for index, process in enumerate(self._processes)
             if process is not None
         ]
-        state = State(os.getpid(), self.store, members)
+        state = State(os.getpid(), self.store, members, birth_of(os.getpid()))
         path = self.folder / STATE_FILE
         path.with_suffix(".tmp").write_bytes(msgspec.json.encode(state))
         path.with_suffix(".tmp").replace(path)
@@ -208,17 +228,20 @@ class LocalCluster:
 
 def stop_cluster(state: State) -> Iterator[int]:
     """Ends it, first who would start brokers again; the ids of the brokers as they go."""
-    _end(state.pid)
+    _end(state.pid, state.born)
     for broker in state.brokers:
-        _end(broker.pid)
+        _end(broker.pid, broker.born)
         yield broker.node_id
 
 
-def _end(pid: int) -> None:
+def _end(pid: int, born: str) -> None:
+    """Unless it has ended already: another process may have its id by now."""
+    if not is_alive(pid, born):
+        return
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     give_up_s = time.monotonic() + 2 * STOP_S_MAX
-    while is_alive(pid):
+    while is_alive(pid, born):
         if time.monotonic() > give_up_s:
             raise Unusable(f"process {pid} does not stop; look at its log")
         time.sleep(LOOK_S / 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from click.testing import Result
 from tests.cli.conftest import Penstock
 
-from penstock.node import checkup
+from penstock.node import checkup, store_checkup
 from penstock.node.run import HANDLES_MIN
 
 
@@ -75,11 +76,53 @@ def test_a_store_whose_library_is_not_there_will_not_do(
     offline: Penstock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkup, "find_spec", lambda _: None)
+    monkeypatch.setattr(store_checkup, "find_spec", lambda _: None)
     store = "etcd://127.0.0.1:2379/penstock"
     result = offline("doctor", "--data-dir", str(tmp_path), "--store", store, "--json")
     found = findings(result)
     assert "pip install penstock[etcd]" in found["metadata store"]["told"]
     assert found["speed"]["verdict"] == "poor"
+
+
+@pytest.mark.parametrize("below", ["", "data"])
+def test_a_file_where_the_data_folder_should_be_will_not_do(
+    offline: Penstock, tmp_path: Path, below: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    result = offline("doctor", "--data-dir", str(file / below), "--json")
+    assert result.exit_code == 1
+    assert f"{file} is no folder" in findings(result)["data folder"]["told"]
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        ("sqlite:{}/none/x.db", "none is not there: make that folder"),
+        ("sqlite:{}", "is no file that can be written to"),
+        ("etcd://127.0.0.1:{port}/x", "nobody answers at 127.0.0.1:{port}: start etcd there"),
+        ("etcd://127.0.0.1:{port}", "it names no prefix"),
+        ("zookeeper://127.0.0.1:{port}/x", "nobody answers at 127.0.0.1:{port}"),
+    ],
+)
+def test_a_store_that_cannot_be_used_from_here_will_not_do(
+    offline: Penstock, tmp_path: Path, store: str, told: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    url = store.format(tmp_path, port=port)
+    result = offline("doctor", "--data-dir", str(tmp_path / "data"), "--store", url, "--json")
+    assert result.exit_code == 1
+    assert told.format(port=port) in findings(result)["metadata store"]["told"]
+
+
+def test_a_store_that_answers_or_can_be_made_will_do(offline: Penstock, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        etcd = f"etcd://nobody.invalid:1,127.0.0.1:{server.getsockname()[1]}/x"
+        for url in (etcd, f"sqlite:{tmp_path}/x.db", f"sqlite:{tmp_path}/data/x.db"):
+            data = str(tmp_path / "data")
+            found = findings(offline("doctor", "--data-dir", data, "--store", url, "--json"))
+            assert found["metadata store"]["verdict"] == "ok", url
 
 
 def test_a_setting_that_is_not_there_is_wrong_usage(offline: Penstock) -> None:

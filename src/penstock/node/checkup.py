@@ -14,13 +14,12 @@ from penstock.log import layout
 from penstock.log.checkpoints import decode_meta
 from penstock.node.run import HANDLES_MIN, connections_most
 from penstock.node.settings import NodeSettings
+from penstock.node.store_checkup import trouble_with
 from penstock.wire import records
 from penstock.world.real_disk import RealDisk
 
 GOOD, POOR, BAD = "ok", "poor", "bad"
 """It will do; it will, but not well; it will not."""
-LIBRARIES = {"etcd": "aiohttp", "zookeeper": "kazoo"}
-"""That a store takes, by the beginning of its URL."""
 
 
 class Finding(NamedTuple):
@@ -35,13 +34,16 @@ def look_over(wanted: NodeSettings) -> Iterator[Finding]:
     yield _data_folder(folder)
     yield _disk_room(folder, wanted.broker.disk_free_min_bytes)
     yield _file_handles(folder, wanted.broker.max_connections)
-    yield _store(wanted.broker.store)
+    yield _store(wanted.broker.store, folder)
     yield _speed()
 
 
 def _data_folder(folder: Path) -> Finding:
     what = "data folder"
     place = _nearest(folder)
+    in_the_way = [each for each in (folder, *folder.parents) if each.exists() and not each.is_dir()]
+    if in_the_way:
+        return Finding(what, BAD, f"{in_the_way[0]} is no folder: name another, or move it away")
     if not os.access(place, os.W_OK | os.X_OK):
         return Finding(what, BAD, f"{place} cannot be written to: give it to the broker's user")
     if place != folder:
@@ -91,12 +93,10 @@ def _partitions_in(folder: Path) -> int:
     return sum(layout.parse_folder(each.name) is not None for each in folder.iterdir())
 
 
-def _store(url: str) -> Finding:
+def _store(url: str, folder: Path) -> Finding:
     what, kind = "metadata store", url.partition(":")[0]
-    library = LIBRARIES.get(kind)
-    if library is not None and find_spec(library) is None:
-        told = f"{kind} needs a library: pip install penstock[{kind}]"
-        return Finding(what, BAD, told)
+    if trouble := trouble_with(url, folder):
+        return Finding(what, BAD, trouble)
     return Finding(what, GOOD, f"{kind}" if url else "sqlite, in the data folder")
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import re2
-
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
 from penstock.api.replies import Rest, once_committed
 from penstock.api.slices import in_slices, written
+from penstock.coordination.regexes import compiled
 from penstock.coordination.transaction.phases import Phase
 from penstock.coordination.transaction.state import State, Transaction
-from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k66_list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -48,7 +46,9 @@ def list_transactions(
 
 def _filter(request: ListTransactionsRequest, now_ms: int) -> Matches:
     states, ids = set(request.state_filters), set(request.producer_id_filters)
-    pattern = _compiled(request.transactional_id_pattern)
+    pattern = None
+    if request.transactional_id_pattern:
+        pattern = compiled(request.transactional_id_pattern)
 
     def matches(name: str, state: State) -> bool:
         if states and state.phase.value not in states:
@@ -66,17 +66,6 @@ def _filter(request: ListTransactionsRequest, now_ms: int) -> Matches:
 
 def _is_open_for(state: State, since_ms: int) -> bool:
     return not state.phase.is_over and 0 <= state.started_ms < since_ms
-
-
-def _compiled(pattern: str | None) -> Any:
-    if not pattern:
-        return None
-    try:
-        return re2.compile(pattern)
-    except re2.error as problem:
-        raise Refused(
-            ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern[:200]}: {problem}"
-        ) from problem
 
 
 def _chosen(everyone: list[Transaction], matches: Matches) -> Iterator[TransactionState]:

@@ -13,7 +13,7 @@ from penstock.coordination import pace
 from penstock.coordination.group import protocols
 from penstock.coordination.group.consumer import making, searches, targets
 from penstock.coordination.group.consumer.interests import hash_of, sized
-from penstock.coordination.group.consumer.regexes import matching
+from penstock.coordination.regexes import matching
 
 TOPICS = ["orders", "payments", "returns"]
 WISHES = st.lists(st.sampled_from(TOPICS), min_size=1, max_size=3, unique=True)

@@ -8,8 +8,9 @@ import pytest
 from tests.coordination.group.consumer.answers import refusal
 from tests.coordination.group.consumer.stage import Stage
 
+from penstock.coordination import regexes
 from penstock.coordination.group import protocols
-from penstock.coordination.group.consumer import regexes, searches
+from penstock.coordination.group.consumer import searches
 from penstock.errors import ErrorCode
 
 MANY = 3 * searches.SLICE_CHARS // regexes.MATCHING_CHARS // 2

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from penstock.config import BrokerConfig
 from penstock.coordination.group.consumer.member import LEFT_FOR_NOW, Profile
-from penstock.coordination.group.consumer.regexes import check_regex
+from penstock.coordination.regexes import check_regex
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 

@@ -12,8 +12,8 @@ from collections.abc import Collection
 
 from penstock.coordination.group.consumer.draft import Draft
 from penstock.coordination.group.consumer.lookups import Lookups, Search
-from penstock.coordination.group.consumer.regexes import cost_chars, matching
 from penstock.coordination.group.consumer.state import Consumer, Resolved
+from penstock.coordination.regexes import cost_chars, matching
 from penstock.errors import ErrorCode, Refused
 
 SLICE_CHARS = 5_000

@@ -71,6 +71,12 @@ def check_regex(text: str) -> None:
         ) from None
 
 
+def compiled(text: str) -> Any:
+    """To match names by their whole, one at a time. Refused if it is no expression of RE2."""
+    check_regex(text)
+    return KEPT.get(text)
+
+
 def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else b""
     return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)

@@ -8,11 +8,11 @@ import pytest
 from tests.coordination.group.consumer.answers import given
 from tests.coordination.group.consumer.stage import Stage
 
-from penstock.coordination.group.consumer import regexes
-from penstock.coordination.group.consumer.regexes import check_regex, matching
+from penstock.coordination import regexes
 from penstock.coordination.group.consumer.searches import SLICE_CHARS
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import Pace
+from penstock.coordination.regexes import check_regex, matching
 from penstock.errors import ErrorCode, Refused
 
 NAMES = ["orders", "orders.eu", "orders-dead", "payments", "__consumer_offsets"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from penstock.coordination.transaction.phases import Phase
-from penstock.coordination.transaction.state import Identity, Place, State, Transaction
+from penstock.coordination.transaction.state import NOBODY, Identity, Place, State, Transaction
 from penstock.coordination.transaction.writing import change
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
@@ -18,9 +18,7 @@ def add(
     turn: Turn, transaction: Transaction, writer: Identity, places: Collection[Place]
 ) -> ErrorCode:
     """The transaction begins with the first of them."""
-    state = checked(transaction, writer)
-    if state.phase.is_prepared:
-        raise still_ending(transaction)
+    state = _writable(transaction, writer)
     if state.phase is Phase.ONGOING:
         if not state.partitions.issuperset(places):
             _check_count(len(state.partitions | set(places)))
@@ -40,12 +38,24 @@ def add(
 
 def missing(transaction: Transaction, writer: Identity, places: Collection[Place]) -> set[Place]:
     """Which of them do not belong to the open transaction."""
-    state = checked(transaction, writer)
-    if state.phase.is_prepared:
-        raise still_ending(transaction)
+    state = _writable(transaction, writer)
     if state.phase is not Phase.ONGOING:
         return set(places)
     return set(places) - state.partitions
+
+
+def _writable(transaction: Transaction, writer: Identity) -> State:
+    """What was kept for who has begun anew has its records under another epoch: those of two
+    could not be ended by one marker."""
+    state = checked(transaction, writer)
+    if state.phase.is_prepared:
+        raise still_ending(transaction)
+    if state.phase is Phase.ONGOING and state.successor != NOBODY:
+        raise Refused(
+            ErrorCode.INVALID_TXN_STATE,
+            f"the transaction of {transaction.name} was kept: commit or abort it first",
+        )
+    return state
 
 
 def checked(transaction: Transaction, writer: Identity) -> State:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from penstock.coordination.transaction.ending import abort
 from penstock.coordination.transaction.phases import Phase
 from penstock.coordination.transaction.state import (
+    EPOCH_GIVEN_MAX,
     NOBODY,
     NONE,
     Identity,
@@ -60,13 +61,23 @@ def begin(turn: Turn, transaction: Transaction, asked: Asked, take_id: TakeId) -
         abort(turn, transaction, state)
         transaction.last_epoch = asked.known.epoch
         return Begun(error=ErrorCode.CONCURRENT_TRANSACTIONS)
-    if is_repeated:
+    if is_repeated and state.owner.epoch <= EPOCH_GIVEN_MAX:
         return Begun(state.owner)
     return Begun(_begin_anew(turn, transaction, state, asked, timeout_ms, take_id))
 
 
 def _check(turn: Turn, asked: Asked) -> None:
     longest_ms = turn.config.transaction_max_timeout_ms
+    if (asked.known.producer_id < 0) != (asked.known.epoch < 0):
+        raise Refused(
+            ErrorCode.INVALID_REQUEST,
+            f"{asked.known} is half an identity: give a producer id and its epoch, or -1 for both",
+        )
+    if asked.keep_prepared and not asked.in_two_phases:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST,
+            "only who commits in two phases can have a prepared transaction to keep",
+        )
     if asked.in_two_phases:
         if not turn.config.transaction_two_phase_commit_enable:
             raise Refused(
@@ -85,14 +96,20 @@ def _is_repeated(transaction: Transaction, state: State, known: Identity) -> boo
     """Whether the request has been granted before. Raises Refused if another has the id by now."""
     if known in (NOBODY, state.writer):
         return False
-    was_given = known.producer_id in (state.owner.producer_id, state.previous_id)
-    if was_given and known.epoch == transaction.last_epoch:
+    if known.epoch == transaction.last_epoch and _is_next(state, known):
         return True
     raise Refused(
         ErrorCode.PRODUCER_FENCED,
         f"another producer has begun with transactional id {transaction.name}, "
         f"or its transaction took too long: {known} is over",
     )
+
+
+def _is_next(state: State, known: Identity) -> bool:
+    """Whether nobody has had an identity between the two."""
+    if known.next == state.writer:
+        return True
+    return known.producer_id == state.previous_id and known.is_used_up and state.owner.epoch == 0
 
 
 def _begin_anew(
@@ -106,7 +123,7 @@ def _begin_anew(
     owner, previous_id = state.owner.next, state.previous_id
     if state.owner.is_used_up:
         owner, previous_id = Identity(take_id(), 0), state.owner.producer_id
-    transaction.last_epoch = NONE if asked.known == NOBODY else state.owner.epoch
+    transaction.last_epoch = asked.known.epoch
     new = State(owner, timeout_ms=timeout_ms, previous_id=previous_id)
     return write(turn, transaction, new).owner
 

@@ -54,6 +54,8 @@ def end(
             return _end(turn, transaction, state, is_commit, take_id)
         if state.phase.is_over and not is_commit:
             return _abort_nothing(turn, transaction, state, take_id)
+        if state.phase.is_prepared:
+            raise still_ending(transaction)
         raise _not_open(transaction, state)
     state = checked(transaction, writer)
     if state.phase is Phase.ONGOING:

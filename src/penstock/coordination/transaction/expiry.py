@@ -22,15 +22,15 @@ def begin(turn: Turn, transaction: Transaction, found: None) -> None:
     """A coordinator has been loaded."""
     state = transaction.state
     if state is not None and state.phase is Phase.ONGOING:
-        wake_in_time(turn, state)
+        wake_in_time(turn, transaction, state)
 
 
 def expire(turn: Turn, transaction: Transaction) -> None:
     state = transaction.state
     if state is None or state.phase is not Phase.ONGOING or state.timeout_ms == NEVER_MS:
         return
-    if turn.now_ms - state.started_ms < state.timeout_ms:
-        wake_in_time(turn, state)
+    if turn.time_ms < transaction.due_ms:
+        turn.wake_at(transaction.due_ms)
         return
     abort(turn, transaction, state)
     transaction.last_epoch = state.writer.epoch

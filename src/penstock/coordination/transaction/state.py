@@ -66,7 +66,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Transaction:
-    __slots__ = ("end", "last_epoch", "name", "speaker", "state", "wake_ms")
+    __slots__ = ("due_ms", "end", "last_epoch", "name", "state", "wake_ms")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,8 +74,8 @@ class Transaction:
         self.last_epoch = NONE
         """That its writer had before it was given the one it has, because it asked for that. Not
         stored: for a request that is repeated."""
-        self.speaker: tuple[Identity, int] | None = None
-        """Who spoke for it last, and over which connection."""
+        self.due_ms = 0.0
+        """When what is open has been so for too long, by a clock that is never set. Not stored."""
         self.end = 0
         self.wake_ms: float | None = None
 

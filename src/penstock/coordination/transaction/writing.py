@@ -24,8 +24,8 @@ def write(turn: Turn, transaction: Transaction, state: State) -> State:
     state = msgspec.structs.replace(state, updated_ms=turn.now_ms)
     turn.write(TransactionLogKey(transaction.name), written_state(state))
     turn.spend(PARTITION_COST * len(state.partitions))
-    if state.phase is Phase.ONGOING:
-        wake_in_time(turn, state)
+    if state.phase is Phase.ONGOING and (before is None or before.phase is not Phase.ONGOING):
+        wake_in_time(turn, transaction, state)
     return state
 
 
@@ -33,8 +33,9 @@ def change(turn: Turn, transaction: Transaction, before: State, **fields: Any) -
     return write(turn, transaction, msgspec.structs.replace(before, **fields))
 
 
-def wake_in_time(turn: Turn, state: State) -> None:
-    """When it has been open for as long as its producer has allowed for. Whether the clock was set
-    meanwhile is seen then."""
+def wake_in_time(turn: Turn, transaction: Transaction, state: State) -> None:
+    """When it has been open for as long as its producer has allowed for. Since when is stored by a
+    clock that may be set, so that nobody waits longer than that from here on."""
     left_ms = state.started_ms + state.timeout_ms - turn.now_ms
-    turn.wake_at(turn.time_ms + max(left_ms, 0))
+    transaction.due_ms = turn.time_ms + min(max(left_ms, 0), state.timeout_ms)
+    turn.wake_at(transaction.due_ms)

@@ -39,13 +39,16 @@ DONE = frozenset({ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH})
 class Ending:
     """A transaction whose partitions are being told."""
 
-    __slots__ = ("left", "shard", "state", "transaction")
+    __slots__ = ("left", "shard", "state", "transaction", "under_way", "will_try_again")
 
     def __init__(self, shard: Shard[Transaction], transaction: Transaction, state: State) -> None:
         self.shard = shard
         self.transaction = transaction
         self.state = state
         self.left = set(state.partitions)
+        self.under_way: set[Place] = set()
+        """Those of them that are being told."""
+        self.will_try_again = False
 
     @property
     def is_current(self) -> bool:
@@ -69,11 +72,6 @@ class Telling(NamedTuple):
     ending: Ending
     places: list[Place]
 
-    def still_needed(self) -> Telling:
-        """Some may have been told meanwhile."""
-        left = self.ending.left
-        return Telling(self.ending, [place for place in self.places if place in left])
-
 
 class EndingTransactions:
     def __init__(self, network: Network, door: Door) -> None:
@@ -83,8 +81,12 @@ class EndingTransactions:
         self._lines: Lines[Telling] = Lines(self._tell)
         self._endings: dict[Transaction, Ending] = {}
         self._timers: set[asyncio.TimerHandle] = set()
+        self._looking: set[Shard[Transaction]] = set()
+        """That are going to be looked at soon."""
+        self._watched: set[Shard[Transaction]] = set()
+        """Where it is waited for what was written to be committed."""
         self._is_over = False
-        self._broker.transactions.on_written = self.look
+        self._broker.transactions.on_written = self._look_soon
 
     async def stop(self) -> None:
         self._is_over = True
@@ -96,8 +98,10 @@ class EndingTransactions:
     def look(self, shard: Shard[Transaction]) -> None:
         """There may be transactions whose end has been decided."""
         assert isinstance(shard.kept, Transactions)
+        self._looking.discard(shard)
         if self._is_over or shard.is_over:
             return
+        not_yet: list[int] = []
         for name in list(shard.kept.prepared):
             transaction = shard.kept.get(name)
             if transaction is None or transaction.state is None:
@@ -109,11 +113,19 @@ class EndingTransactions:
             if rest.is_committed:
                 self._begin(Ending(shard, transaction, transaction.state))
             else:
-                shard.leader.committed.watch(rest.end, partial(self._look_soon, shard))
+                not_yet.append(rest.end)
+        if not_yet and shard not in self._watched:
+            self._watched.add(shard)
+            shard.leader.committed.watch(min(not_yet), partial(self._committed, shard))
+
+    def _committed(self, shard: Shard[Transaction]) -> None:
+        self._watched.discard(shard)
+        self._look_soon(shard)
 
     def _look_soon(self, shard: Shard[Transaction]) -> None:
-        """Out of the way of who wakes us."""
-        if not self._is_over:
+        """Out of the way of who wakes us, and once for all that is written in one pass."""
+        if not self._is_over and shard not in self._looking:
+            self._looking.add(shard)
             self._door.loop.call_soon(self.look, shard)
 
     def _begin(self, ending: Ending) -> None:
@@ -122,6 +134,7 @@ class EndingTransactions:
 
     def _go_on(self, ending: Ending) -> None:
         """Tell those that are left, or be done."""
+        ending.will_try_again = False
         if self._is_over or not ending.is_current:
             self._drop(ending)
             return
@@ -134,14 +147,15 @@ class EndingTransactions:
                 ending.left.discard(place)  # it was deleted, and all that was in it
             elif record is None or record.leader not in self._broker.image.brokers:
                 is_stuck = True
-            else:
+            elif place not in ending.under_way:
                 leaders.setdefault(record.leader, []).append(place)
         if not ending.left:
             self._complete(ending)
             return
         for node_id, places in leaders.items():
+            ending.under_way.update(places)
             self._lines.add(node_id, Telling(ending, places))
-        if is_stuck and not leaders:
+        if is_stuck:
             self._try_again(ending)
 
     def _complete(self, ending: Ending) -> None:
@@ -161,7 +175,9 @@ class EndingTransactions:
             del self._endings[ending.transaction]
 
     def _try_again(self, ending: Ending) -> None:
-        self._later(partial(self._go_on, ending))
+        if not ending.will_try_again:
+            ending.will_try_again = True
+            self._later(partial(self._go_on, ending))
 
     def _later(self, call: partial[None]) -> None:
         if self._is_over:
@@ -170,8 +186,14 @@ class EndingTransactions:
         self._timers.add(self._door.loop.call_later(RETRY_MS / 1000, call))
 
     async def _tell(self, node_id: int, tellings: list[Telling]) -> None:
-        tellings = [each.still_needed() for each in tellings if each.ending.is_current]
+        for each in tellings:
+            if not each.ending.is_current:
+                self._drop(each.ending)
+        tellings = [each for each in tellings if each.ending.is_current]
+        if not tellings:
+            return
         markers = [each.ending.marker(each.places) for each in tellings]
+        told: list[dict[Place, int]] = []
         try:
             told = await self._asking.ask(
                 node_id,
@@ -182,12 +204,13 @@ class EndingTransactions:
             )
         except (OSError, TimeoutError, Malformed, Refused) as problem:
             log.warning("broker %d takes no ends of transactions: %s", node_id, problem)
-            told = []
-        for number, telling in enumerate(tellings):
-            self._told(telling, told[number] if number < len(told) else {})
+        finally:
+            for number, telling in enumerate(tellings):
+                self._told(telling, told[number] if number < len(told) else {})
 
     def _told(self, telling: Telling, errors: dict[Place, int]) -> None:
         ending = telling.ending
+        ending.under_way.difference_update(telling.places)
         for place in telling.places:
             if errors.get(place) in DONE:
                 ending.left.discard(place)

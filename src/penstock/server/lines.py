@@ -4,8 +4,11 @@ goes into the next one, together."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -14,7 +17,7 @@ ITEMS_AT_ONCE = 500
 
 class Lines(Generic[T]):
     def __init__(self, ask: Callable[[int, list[T]], Awaitable[None]]) -> None:
-        """`ask` deals with some of them, whatever comes of it: it raises nothing."""
+        """`ask` deals with some of them, whatever comes of it."""
         self._ask = ask
         self._waiting: dict[int, list[T]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -28,7 +31,10 @@ class Lines(Generic[T]):
         try:
             while waiting := self._waiting.get(node_id):
                 some, self._waiting[node_id] = waiting[:ITEMS_AT_ONCE], waiting[ITEMS_AT_ONCE:]
-                await self._ask(node_id, some)
+                try:
+                    await self._ask(node_id, some)
+                except Exception:  # a bug; those that wait behind must not be lost with it
+                    log.exception("broker %d could not be asked", node_id)
         finally:
             self._tasks.pop(node_id, None)
             self._waiting.pop(node_id, None)

@@ -17,6 +17,9 @@ Codes = Mapping[Place, int]
 ABORTABLE_SINCE = 11
 ADDING_SINCE = 12
 """Versions of Produce."""
+OFFSETS_ABORTABLE_SINCE = 4
+OFFSETS_ADDING_SINCE = 5
+"""Versions of TxnOffsetCommit."""
 
 _NOT_FOUND_NOW = frozenset(
     {
@@ -55,7 +58,20 @@ def produce_code(code: int, version: int) -> ErrorCode:
     return ErrorCode(code)
 
 
-def not_in_transaction(version: int) -> ErrorCode:
-    if version >= ABORTABLE_SINCE:
+def offsets_code(code: int, version: int) -> ErrorCode:
+    """The same for TxnOffsetCommit. Its clients ask again when a coordinator is away."""
+    if code == ErrorCode.CONCURRENT_TRANSACTIONS and version < OFFSETS_ADDING_SINCE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code in _NOT_FOUND_NOW:  # of the transaction, not of the group, which is here
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code in (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.INVALID_TXN_STATE):
+        return not_in_transaction(version, OFFSETS_ABORTABLE_SINCE)
+    if code == ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return ErrorCode(code)
+
+
+def not_in_transaction(version: int, abortable_since: int = ABORTABLE_SINCE) -> ErrorCode:
+    if version >= abortable_since:
         return ErrorCode.TRANSACTION_ABORTABLE
     return ErrorCode.INVALID_TXN_STATE

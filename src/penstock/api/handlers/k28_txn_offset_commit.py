@@ -15,7 +15,13 @@ from penstock.api.outcome import Outcome, Resume
 from penstock.api.replies import Rest, once_committed
 from penstock.api.shard import Shard
 from penstock.api.slices import in_slices
-from penstock.api.verifying import Codes
+from penstock.api.verifying import (
+    OFFSETS_ABORTABLE_SINCE,
+    OFFSETS_ADDING_SINCE,
+    Codes,
+    not_in_transaction,
+    offsets_code,
+)
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
 from penstock.coordination.transaction.state import Identity
@@ -35,8 +41,6 @@ from penstock.wire.messages.k28_txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-ADDING_SINCE = 5
-
 
 def txn_offset_commit(
     broker: Broker, request: TxnOffsetCommitRequest, call: Call
@@ -51,6 +55,8 @@ class _Commit:
         self._call = call
         self._writer = Identity(request.producer_id, request.producer_epoch)
         self._rests: list[Rest] = []
+        self._ended = 0
+        """Transactions of the producer that were over here when this one was found to be open."""
         self._told: dict[str, TxnOffsetCommitResponseTopic] = {}
 
     def outcome(self) -> Outcome[TxnOffsetCommitResponse]:
@@ -58,22 +64,21 @@ class _Commit:
         shard = self._shard()
         if self._broker.disk_is_full:
             raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the disk is full; try again")
-        if self._call.version < ADDING_SINCE:
+        if self._call.version < OFFSETS_ADDING_SINCE:
             speakers.check(self._writer, self._call)
         producers = shard.leader.log.producers
+        self._ended = producers.ended(self._writer.producer_id)
         if producers.is_open_for(*self._writer):
             return self._commit()
-        place, ended = (OFFSETS, shard.leader.index), producers.ended(self._writer.producer_id)
+        place = OFFSETS, shard.leader.index
 
         def then(codes: Codes) -> Outcome[TxnOffsetCommitResponse]:
             if code := codes.get(place, ErrorCode.COORDINATOR_NOT_AVAILABLE):
-                raise Refused(ErrorCode(code), "the group does not belong to the transaction")
-            now = self._shard().leader.log.producers.ended(self._writer.producer_id)
-            if now != ended:
-                raise Refused(ErrorCode.INVALID_TXN_STATE, "the transaction is over")
+                told = offsets_code(code, self._call.version)
+                raise Refused(told, "the group does not belong to the transaction")
             return self._commit()
 
-        add, name = self._call.version >= ADDING_SINCE, request.transactional_id
+        add, name = self._call.version >= OFFSETS_ADDING_SINCE, request.transactional_id
         return Resume(lambda: self._broker.verify(name, self._writer, [place], add=add), then)
 
     def _shard(self) -> Shard[Group]:
@@ -97,6 +102,7 @@ class _Commit:
         request = self._request
 
         def decide(turn: Turn, group: Group) -> list[list[ErrorCode]]:
+            self._check_open()
             turn.writer = self._writer
             if request.generation_id >= 0 or request.member_id:
                 protocols.check_may_commit(
@@ -116,6 +122,14 @@ class _Commit:
                 TxnOffsetCommitResponsePartition(part.partition_index, code)
                 for part, code in zip(topic.partitions, told, strict=True)
             ]
+
+    def _check_open(self) -> None:
+        """It may have ended between two turns, or while it was asked for: what is written after
+        that would open one that nobody ends."""
+        producers = self._shard().leader.log.producers
+        if producers.ended(self._writer.producer_id) != self._ended:
+            code = not_in_transaction(self._call.version, OFFSETS_ABORTABLE_SINCE)
+            raise Refused(code, "the transaction has ended meanwhile")
 
     def _respond(self, _: None) -> Outcome[TxnOffsetCommitResponse]:
         response = TxnOffsetCommitResponse(topics=list(self._told.values()))

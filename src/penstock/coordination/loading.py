@@ -81,7 +81,7 @@ class Gathered:
             if key is not None:
                 latest.pop(key, None)
                 latest[key] = value
-                if pending and value is not None:
+                if pending:
                     self._drop(key, header.base_offset)
 
     def _end(self, marker: Marker) -> None:

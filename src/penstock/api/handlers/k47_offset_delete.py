@@ -17,7 +17,7 @@ from penstock.api.outcome import Outcome
 from penstock.api.replies import once_committed
 from penstock.api.slices import in_slices, written
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.offsets import forget
+from penstock.coordination.group.offsets import forget, is_awaited
 from penstock.coordination.group.protocols import check_may_forget
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import Pace
@@ -101,7 +101,8 @@ class _Deletion:
         for topic, index in places:
             code = _check(turn.image, topic, index, is_read=topic in read)
             self._codes[topic][index] = code
-            if not code and index in group.offsets.get(topic, ()):
+            is_known = index in group.offsets.get(topic, ()) or is_awaited(group, topic, index)
+            if not code and is_known:
                 forget(turn, group.name, topic, index)
 
     def _answers(self) -> Iterator[OffsetDeleteResponseTopic]:

@@ -84,6 +84,8 @@ def forget_topic(turn: Turn, group: Group, topic: str) -> None:
 def forget_unmarked(turn: Turn, group: Group, topic: str, until_ms: int) -> None:
     """What was committed until a moment and does not say in which of the topics of that name."""
     for partition, committed in group.offsets.get(topic, {}).items():
+        if is_awaited(group, topic, partition):
+            continue
         if committed.topic_id == NULL_UUID and committed.commit_ms <= until_ms:
             forget(turn, group.name, topic, partition)
 
@@ -98,11 +100,18 @@ def is_of(topic: Topic | None, partition: int, committed: Committed) -> bool:
     return committed.topic_id == topic.log_id(partition)
 
 
+def is_awaited(group: Group, topic: str, partition: int) -> bool:
+    """Whether a transaction is about to say where the group is."""
+    return group.pending is not None and group.pending.has(topic, partition)
+
+
 def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Partitions with offsets whose topic is no more, whatever has its name now."""
     for name in topics:
         topic = image.topic(name)
         for partition, committed in group.offsets.get(name, {}).items():
+            if is_awaited(group, name, partition):
+                continue  # an end that is written now would hide what the transaction commits
             if not is_of(topic, partition, committed):
                 yield name, partition
 
@@ -177,6 +186,7 @@ def apply_commit(groups: Groups, key: OffsetCommitKey, value: OffsetCommitValue 
     group = groups.get_or_add(key.group)
     if group.pending is not None:
         group.pending.drop(key)
+        group.pending = group.pending or None
     put_commit(groups, key, value)
 
 
@@ -203,6 +213,9 @@ def _shared(topic_id: bytes) -> bytes:
 
 def _remove(groups: Groups, key: OffsetCommitKey) -> None:
     group = groups.get(key.group)
+    if group is not None and group.pending is not None:
+        group.pending.drop(key)
+        group.pending = group.pending or None
     partitions = group.offsets.get(key.topic) if group else None
     if group is None or partitions is None:
         return

@@ -44,10 +44,12 @@ class Pending:
 
     def drop(self, key: OffsetCommitKey, before: int | None = None) -> None:
         """Something was written later, or behind that offset."""
-        for held in self._by_producer.values():
+        for producer_id, held in list(self._by_producer.items()):
             found = held.get((key.topic, key.partition))
             if found is not None and (before is None or found.end <= before):
                 del held[key.topic, key.partition]
+                if not held:
+                    del self._by_producer[producer_id]
 
     def has(self, topic: str, partition: int) -> bool:
         """Whether it is not known yet where the group will be."""

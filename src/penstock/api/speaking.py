@@ -34,7 +34,7 @@ class Speakers:
 
     def note(self, writer: Identity, call: Call) -> None:
         """It was let do what it asked for."""
-        self._newest[writer] = call.client.number
+        self._newest[writer] = max(call.client.number, self._newest.get(writer, 0))
         self._newest.move_to_end(writer)
         if len(self._newest) > SPEAKERS_MAX:
             self._newest.popitem(last=False)

@@ -7,7 +7,8 @@ clients do not try again: they are not supported yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
@@ -23,6 +24,8 @@ from penstock.wire.messages.k10_find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+
+R = TypeVar("R")
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 MANY_KEYS_SINCE = 4
@@ -48,12 +51,19 @@ def find_coordinator(
     topic = TOPICS.get(kind)
     if topic is None or broker.image.topic(topic) is not None:
         return answer(None)
-    topic_id, now_ms = broker.chance.uuid(), call.now_ms
+    return once_there_is(broker, topic, call.now_ms, answer)
+
+
+def once_there_is(
+    broker: Broker, topic: str, now_ms: int, then: Callable[[object], Outcome[R]]
+) -> Change[R]:
+    """An internal topic that nobody has needed before."""
+    topic_id = broker.chance.uuid()
 
     def create(image: Image) -> Commit[TopicRecord]:
         return create_internal_topic(image, topic, broker.config, topic_id=topic_id, now_ms=now_ms)
 
-    return Change(create, answer)
+    return Change(create, then)
 
 
 def _once_each(keys: Iterable[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.fencing import fenced_as
+from penstock.api.handlers.k10_find_coordinator import once_there_is
 from penstock.api.outcome import Outcome
 from penstock.coordination.transaction.adding import add
 from penstock.coordination.transaction.state import Identity, Transaction
@@ -25,6 +26,10 @@ FENCED_SINCE = 2
 def add_offsets_to_txn(
     broker: Broker, request: AddOffsetsToTxnRequest, call: Call
 ) -> Outcome[AddOffsetsToTxnResponse]:
+    if broker.image.topic(OFFSETS) is None:  # a group that has not committed anywhere else
+        return once_there_is(
+            broker, OFFSETS, call.now_ms, lambda _: add_offsets_to_txn(broker, request, call)
+        )
     name, writer = request.transactional_id, Identity(request.producer_id, request.producer_epoch)
     speakers = broker.speakers.of_transactions
     speakers.check(writer, call)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.api import transacting
 from tests.api.desk import Desk
 from tests.api.grouping import SETTINGS, Room
+from tests.api.transacting import Office
 
 from penstock.world.real_disk import RealDisk
 
@@ -44,3 +46,11 @@ def room(make_desk: Callable[..., Desk]) -> Room:
     desk = make_desk(SETTINGS)
     desk.create("orders", partitions=2)
     return Room(desk)
+
+
+@pytest.fixture
+def office(make_desk: Callable[..., Desk]) -> Office:
+    """One that looks after transactions as well."""
+    desk = make_desk(transacting.SETTINGS)
+    desk.create("orders", partitions=2)
+    return Office(desk)

@@ -135,6 +135,7 @@ class Desk:
         for key, record, revision in self.image.held():
             entry = Entry(key, encode(record), revision)
             again.image.apply([Event(key, entry, revision)], self.image.revision)
+            again._revisions[key] = revision
         for topic in again.image.topics.values():
             for index in range(topic.record.partitions):
                 if again.log_dir.has_folder(topic.name, index):

@@ -1,0 +1,146 @@
+"""Transactional batches: only into partitions of a transaction that is open."""
+
+from __future__ import annotations
+
+import pytest
+from tests.api.transacting import NAME, Office, add, batch_of, code_of, end, marker, produce
+
+from penstock.api.verifying import produce_code
+from penstock.coordination.transaction.state import Identity
+from penstock.errors import ErrorCode
+from penstock.wire.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+
+
+def test_a_partition_that_was_added_is_written_to(office: Office) -> None:
+    writer = office.opened()
+    assert office.wrote(writer) == ErrorCode.NONE
+    assert office.wrote(writer, sequence=1) == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [
+        (3, ErrorCode.INVALID_TXN_STATE),
+        (10, ErrorCode.INVALID_TXN_STATE),
+        (11, ErrorCode.TRANSACTION_ABORTABLE),
+    ],
+)
+def test_a_partition_that_was_not_added_is_not_written_to(
+    office: Office, version: int, code: ErrorCode
+) -> None:
+    writer = office.opened(0)
+    assert code_of(office.tell(produce(writer, 1), version)) == code
+    assert office.desk.broker.leader("orders", 1).log.end_offset == 0
+
+
+def test_a_newer_client_has_it_added_by_the_leader(office: Office) -> None:
+    writer = office.begun()
+    assert code_of(office.tell(produce(writer, 0, 1), 12)) == ErrorCode.NONE
+    assert office.state.partitions == {("orders", 0), ("orders", 1)}
+
+
+def test_of_two_partitions_only_the_one_that_belongs_is_written_to(office: Office) -> None:
+    writer = office.opened(1)
+    answer = office.tell(produce(writer, 0, 1), 10)
+    codes = [part.error_code for part in answer.responses[0].partition_responses]
+    assert codes == [ErrorCode.INVALID_TXN_STATE, ErrorCode.NONE]
+
+
+@pytest.mark.parametrize("version", [10, 11, 12])
+def test_a_transaction_that_ends_while_it_is_asked_for_is_not_opened_again(
+    office: Office, version: int
+) -> None:
+    """Reliability corner 6: nobody would end what a late record opens."""
+    writer = office.opened()
+    office.on_verify = lambda: office.tell_markers(marker(writer, ("orders", 0)))  # type: ignore[assignment,return-value]
+    code = ErrorCode.INVALID_TXN_STATE if version < 11 else ErrorCode.TRANSACTION_ABORTABLE
+    assert code_of(office.tell(produce(writer), version)) == code
+    assert not office.desk.broker.leader("orders", 0).log.producers.open_transactions()
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(11, ErrorCode.NOT_ENOUGH_REPLICAS), (12, ErrorCode.CONCURRENT_TRANSACTIONS)],
+)
+def test_while_the_last_one_ends_the_next_one_is_tried_again(
+    office: Office, version: int, code: ErrorCode
+) -> None:
+    writer = office.opened()
+    office.tell(end(writer), 3)
+    assert code_of(office.tell(produce(writer, 1), version)) == code
+
+
+def test_a_producer_that_was_shut_out_writes_nothing(office: Office) -> None:
+    writer = office.begun()
+    office.begun()
+    for version in (10, 12):
+        code = code_of(office.tell(produce(writer), version))
+        assert code == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_an_id_of_somebody_else_writes_nothing(office: Office) -> None:
+    office.opened()
+    code = code_of(office.tell(produce(Identity(7777, 0)), 10))
+    assert code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_a_transactional_batch_needs_a_transactional_id(office: Office) -> None:
+    writer = office.opened()
+    code = code_of(office.tell(produce(writer, name=None), 10))
+    assert code == ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_request_has_transactional_batches_of_one_producer(office: Office) -> None:
+    writer = office.opened(0, 1)
+    parts = [
+        PartitionProduceData(0, batch_of(writer)),
+        PartitionProduceData(1, batch_of(Identity(7777, 0))),
+    ]
+    request = ProduceRequest(NAME, -1, 30_000, [TopicProduceData("orders", partition_data=parts)])
+    answer = office.tell(request, 10)
+    codes = [part.error_code for part in answer.responses[0].partition_responses]
+    assert codes == [ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+
+
+def test_outside_of_its_open_transaction_a_producer_writes_nothing(office: Office) -> None:
+    writer = office.opened()
+    office.wrote(writer)
+    plain = PartitionProduceData(0, batch_of(writer, sequence=1, transactional=False))
+    request = ProduceRequest(None, -1, 30_000, [TopicProduceData("orders", partition_data=[plain])])
+    assert code_of(office.tell(request, 10)) == ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_repeated_batch_is_answered_as_before(office: Office) -> None:
+    writer = office.opened()
+    first, again = (office.tell(produce(writer), 10) for _ in range(2))
+    assert first == again
+    assert office.desk.broker.leader("orders", 0).log.end_offset == 1
+
+
+def test_a_partition_is_asked_for_once_in_each_transaction(office: Office) -> None:
+    asked: list[None] = []
+    office.on_verify = lambda: asked.append(None)
+    writer = office.opened()
+    for sequence in range(3):
+        office.wrote(writer, sequence=sequence)
+    office.tell(end(writer), 3)
+    office.finish()
+    office.tell(add(writer, 0), 3)
+    office.wrote(writer, sequence=3)
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "away",
+    [
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    ],
+)
+def test_a_coordinator_that_is_away_is_something_that_producers_try_again(away: ErrorCode) -> None:
+    assert produce_code(away, 10) is produce_code(away, 12) is ErrorCode.NOT_ENOUGH_REPLICAS

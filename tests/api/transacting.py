@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tests.api.desk import Desk
@@ -26,6 +27,7 @@ from penstock.errors import Refused
 from penstock.metadata.internal_topics import TRANSACTIONS
 from penstock.server.ending_transactions import VERSION as MARKERS_VERSION
 from penstock.server.ending_transactions import Ending
+from penstock.server.steps import carry_out, wait_on
 from penstock.server.verifying import VERSION as VERIFY_VERSION
 from penstock.server.verifying import _errors
 from penstock.wire.codec import Message
@@ -76,8 +78,8 @@ class Office(Room):
     def load(self) -> None:
         super().load()
         while self.to_load:
-            shard = self.to_load.pop()
-            asyncio.run(self.desk.broker.in_steps(shard.load()))
+            steps = self.to_load.pop().load()
+            asyncio.run(carry_out(partial(wait_on, self.desk.disk), steps))
 
     def restart(self) -> Office:
         return Office(self.desk.restart())
@@ -126,7 +128,10 @@ class Office(Room):
     ) -> Asked:
         call = self.desk.call(request, version)
         call.client = client or Client("peer")
-        outcome = self._unwound(call, lambda: call.api.handler(self.desk.broker, call.request, call))
+        call.now_ms = self.clock.now_ms()
+        outcome = self._unwound(
+            call, lambda: call.api.handler(self.desk.broker, call.request, call)
+        )
         asked = Asked(self.desk, call, outcome)
         self.write_out()
         return asked

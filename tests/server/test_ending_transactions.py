@@ -54,7 +54,10 @@ class Others:
                 [
                     WritableTxnMarkerTopicResult(
                         topic.name,
-                        [WritableTxnMarkerPartitionResult(at, code) for at in topic.partition_indexes],
+                        [
+                            WritableTxnMarkerPartitionResult(at, code)
+                            for at in topic.partition_indexes
+                        ],
                     )
                     for topic in marker.topics
                 ],
@@ -175,9 +178,7 @@ async def test_nobody_is_told_before_the_decision_is_safe(stand: Stand) -> None:
 @pytest.mark.parametrize(
     "problem", [ConnectionError("away"), TimeoutError(), ErrorCode.NOT_LEADER_OR_FOLLOWER]
 )
-async def test_who_could_not_be_told_is_told_again(
-    stand: Stand, problem: int | Exception
-) -> None:
+async def test_who_could_not_be_told_is_told_again(stand: Stand, problem: int | Exception) -> None:
     stand.others.codes[2] = problem
     await stand.ending(0, 1)
     await stand.until(lambda: stand.others.told(2) >= 3)

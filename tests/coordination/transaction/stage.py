@@ -67,6 +67,9 @@ class Stage:
     def phase(self) -> Phase:
         return self.state.phase
 
+    def is_in(self, phase: Phase) -> bool:
+        return self.phase is phase
+
     # -- turns
 
     def turn(self) -> Turn:

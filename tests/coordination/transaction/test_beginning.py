@@ -64,7 +64,7 @@ def test_a_repeated_request_is_not_granted_once_its_answer_has_been_used(stage: 
     third = stage.transact(second)
     stage.add(third)
     assert refusal(lambda: stage.begin(first)) is ErrorCode.PRODUCER_FENCED
-    assert stage.phase is Phase.ONGOING
+    assert stage.is_in(Phase.ONGOING)
 
 
 def test_a_repeated_request_is_not_granted_if_another_has_begun(stage: Stage) -> None:
@@ -99,12 +99,12 @@ def test_a_transaction_that_was_left_open_is_aborted_first(stage: Stage) -> None
     first = stage.begun()
     stage.add(first)
     assert stage.begin() == CONCURRENT
-    assert stage.phase is Phase.PREPARE_ABORT
+    assert stage.is_in(Phase.PREPARE_ABORT)
     assert stage.state.owner == first.next, "its markers shut out what is under way"
     assert stage.begin() == CONCURRENT
     stage.complete()
     assert stage.begun() == first.next.next
-    assert stage.phase is Phase.EMPTY
+    assert stage.is_in(Phase.EMPTY)
 
 
 def test_a_producer_that_aborts_its_own_by_beginning_anew_is_granted_once(stage: Stage) -> None:
@@ -166,7 +166,7 @@ def test_to_keep_a_transaction_is_for_two_phases_only(two_phases: Stage) -> None
     two_phases.add(first)
     code = refusal(lambda: two_phases.begin(keep_prepared=True))
     assert code is ErrorCode.INVALID_REQUEST
-    assert two_phases.phase is Phase.ONGOING, "neither kept nor aborted"
+    assert two_phases.is_in(Phase.ONGOING), "neither kept nor aborted"
 
 
 def kept(stage: Stage) -> tuple[Identity, Identity]:
@@ -183,7 +183,7 @@ def test_a_transaction_in_two_phases_is_never_aborted_by_time(two_phases: Stage)
     two_phases.add(first)
     assert two_phases.state.timeout_ms == NEVER_MS
     two_phases.wait(NEVER_MS + 1)
-    assert two_phases.phase is Phase.ONGOING
+    assert two_phases.is_in(Phase.ONGOING)
 
 
 def test_a_kept_transaction_belongs_to_who_has_begun_anew(two_phases: Stage) -> None:

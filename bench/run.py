@@ -18,6 +18,7 @@ from bench import (
     groups,
     large_requests,
     producing,
+    sdk_overhead,
 )
 from bench.measurement import Measurement
 
@@ -45,6 +46,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "crowd_new": crowds.one_new_group,
     "crowd_own": crowds.own_groups,
     "crowd_readers": crowds.readers,
+    "sdk_producing": sdk_overhead.producing,
+    "sdk_consuming": sdk_overhead.consuming,
+    "sdk_consuming_batches": sdk_overhead.consuming_batches,
     "large_requests": large_requests.large_requests,
 }
 

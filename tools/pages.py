@@ -11,6 +11,7 @@ from penstock.coordination.group.classic import phases as classic
 from penstock.coordination.group.consumer import phases as consumer
 from penstock.coordination.transaction import phases as transaction
 from penstock.wire.messages import APIS as DECLARED
+from tools.sdk_settings import sdk_settings
 from tools.states import drawing
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -51,6 +52,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "compatibility.md": compatibility(),
         DOCS / "config.md": config_file.page(),
+        DOCS / "sdk-settings.md": sdk_settings(),
         STATES / "classic-group.svg": drawing("A group, classic protocol", classic.MOVES),
         STATES / "consumer-group.svg": drawing("A group, KIP-848", consumer.GROUP_MOVES),
         STATES / "consumer-member.svg": drawing("A member, KIP-848", consumer.MEMBER_MOVES),

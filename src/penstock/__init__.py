@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.sdk.admin import Admin as Admin
+    from penstock.sdk.aio_consumer import AsyncConsumer as AsyncConsumer
+    from penstock.sdk.aio_producer import AsyncProducer as AsyncProducer
+    from penstock.sdk.consumer import Consumer as Consumer
     from penstock.sdk.errors import PenstockError as PenstockError
+    from penstock.sdk.producer import Producer as Producer
 
 __version__ = "0.1.0"
 
 SDK = {
     "Admin": "penstock.sdk.admin",
+    "AsyncConsumer": "penstock.sdk.aio_consumer",
+    "AsyncProducer": "penstock.sdk.aio_producer",
+    "Consumer": "penstock.sdk.consumer",
     "PenstockError": "penstock.sdk.errors",
+    "Producer": "penstock.sdk.producer",
 }
 """What programs use, and where it is: loaded when it is asked for, as a broker needs none of it."""
 
@@ -22,6 +30,9 @@ if not TYPE_CHECKING:  # a type checker shall say so of a name that is not there
         if name not in SDK:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(SDK[name]), name)
+
+
+__all__ = ["Admin", "AsyncConsumer", "AsyncProducer", "Consumer", "PenstockError", "Producer"]
 
 
 def __dir__() -> list[str]:

@@ -1,22 +1,74 @@
-"""What can go wrong for a program that uses Penstock. Each says the cause and the way out."""
+"""What can go wrong for an application: few kinds, each with its cause and the way out."""
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PenstockError(Exception):
-    """Any of them."""
+    """Anything that the SDK raises. `code` is Kafka's name of the cause, where there is one."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Misconfigured(PenstockError, ValueError):
+    """Settings or arguments that cannot be, or contradict each other. Nothing was done."""
 
 
 class Unreachable(PenstockError):
     """No broker answers at the given addresses, or the connection was lost."""
 
 
-class TimedOut(PenstockError):
-    """A broker was reached, and it took longer than was allowed."""
-
-
 class TopicNotFound(PenstockError):
     """There is no such topic, or no such partition of it."""
+
+
+class TimedOut(PenstockError):
+    """It was not done in the time that it was given. It may still be done."""
+
+
+class NotSerializable(PenstockError, ValueError):
+    """A key or value that cannot be made into bytes. Nothing was sent."""
+
+
+class NotDeserializable(PenstockError, ValueError):
+    """Bytes that are no key or value of the kind asked for. The next message can be read."""
+
+    def __init__(
+        self, message: str, *, topic: str, partition: int, offset: int, data: bytes, raw: Any
+    ) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.data = data
+        """What could not be read."""
+        self.raw = raw
+        """The whole message, as librdkafka has it."""
+
+
+class DeliveryFailed(PenstockError):
+    """A message was not delivered, or it is not known whether it was."""
+
+    def __init__(
+        self, message: str, code: str = "", *, topic: str, key: bytes | None, count: int = 1
+    ) -> None:
+        super().__init__(message, code)
+        self.topic = topic
+        self.key = key
+        self.count = count
+        """How many failed; the others did after this one."""
+
+
+class Fenced(PenstockError):
+    """Another client has taken over, by the same transactional id or group instance id."""
+
+
+class TransactionAborted(PenstockError):
+    """Nothing of the transaction is to be seen by readers of committed messages. It may be tried
+    again."""
 
 
 class TopicExists(PenstockError):
@@ -35,14 +87,5 @@ class BrokerNotFound(PenstockError):
     """There is no broker of that number in the cluster."""
 
 
-class Misconfigured(PenstockError):
-    """What was asked for cannot be: a setting, a number, a name that is wrong."""
-
-
 class BrokerRefused(PenstockError):
     """The broker said no, for a reason that has no class of its own."""
-
-    def __init__(self, message: str, code: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        """Kafka's name of the error."""

@@ -1,0 +1,168 @@
+"""The asyncio variants, against a broker."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.broker_process import BrokerProcess
+
+from penstock import AsyncConsumer, AsyncProducer, Producer
+from penstock.sdk import (
+    DeliveryFailed,
+    Json,
+    Message,
+    NotDeserializable,
+    NotSerializable,
+    Unreachable,
+)
+
+Make = Callable[..., Any]
+NOWHERE = "127.0.0.1:1"
+
+
+def reading(broker: BrokerProcess, topic: str, **options: Any) -> AsyncConsumer[Any]:
+    options = {"tune": "latency", "idle_timeout": 2.0, "group": f"of-{topic}", **options}
+    return AsyncConsumer(broker.address, topic, **options)
+
+
+async def test_what_was_sent_is_read(broker: BrokerProcess, make_topic: Make) -> None:
+    name = make_topic()
+    async with AsyncProducer(broker.address) as producer:
+        assert (await producer.send(name, "0", key="k", tags={"a": "b"})).offset == 0
+        places = await asyncio.gather(*(producer.send(name, str(n)) for n in range(1, 300)))
+    assert [place.offset for place in places] == list(range(1, 300))
+    async with reading(broker, name) as consumer:
+        found = [message async for message in consumer]
+    assert [message.value for message in found] == [str(number) for number in range(300)]
+    assert found[0].tags == {"a": "b"}
+
+
+async def test_no_thread_per_message(broker: BrokerProcess, make_topic: Make) -> None:
+    name = make_topic()
+    async with AsyncProducer(broker.address) as producer:
+        await producer.send(name, "first")
+        before = threading.active_count()
+        tasks = [asyncio.create_task(producer.send(name, "v")) for _ in range(200)]
+        await asyncio.sleep(0)
+        assert threading.active_count() == before
+        await asyncio.gather(*tasks)
+
+
+async def test_enqueue_does_not_wait_and_flush_does(
+    broker: BrokerProcess, make_topic: Make
+) -> None:
+    name = make_topic()
+    settings = {"queue.buffering.max.messages": 10}
+    async with AsyncProducer(broker.address, settings=settings) as producer:
+        sent = [await producer.enqueue(name, str(number)) for number in range(100)]
+        await producer.flush()
+        assert all(each.is_done for each in sent)
+
+
+async def test_a_failed_delivery_is_raised_where_it_is_awaited(
+    broker: BrokerProcess, make_topic: Make
+) -> None:
+    name = make_topic(max_message_bytes="1000")
+    async with AsyncProducer(broker.address, tune="latency") as producer:
+        with pytest.raises(DeliveryFailed, match=name):
+            await producer.send(name, "x" * 100_000)
+        await producer.enqueue(name, "x" * 100_000)
+        with pytest.raises(DeliveryFailed, match=name):
+            await producer.flush()
+        with pytest.raises(NotSerializable):
+            await producer.send(name, 1.5)
+
+
+async def test_a_broker_that_is_not_there() -> None:
+    async with AsyncProducer(NOWHERE, timeout=0.5) as producer:
+        with pytest.raises(Unreachable):
+            await producer.send("topic", "v")
+    async with AsyncConsumer(NOWHERE, "topic", group="g", timeout=0.5) as consumer:
+        with pytest.raises(Unreachable):
+            await consumer.poll(0)
+
+
+async def test_batches_seek_pause_and_commit(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    for number in range(20):
+        producer.send(name, str(number))
+    producer.flush()
+    async with reading(broker, name) as consumer:
+        async for batch in consumer.batches(5):
+            assert batch[0].value == "0"
+            break
+        await consumer.seek(name, 0, 10)
+        first = await consumer.poll(10)
+        assert first
+        assert first.value == "10"
+        await consumer.pause()
+        assert await consumer.poll(0.3) is None
+        await consumer.resume()
+        second = await consumer.poll(10)
+        assert second
+        assert second.value == "11"
+        await consumer.commit()
+        assert len(await consumer.assignment()) == 1
+    async with reading(broker, name) as consumer:
+        third = await consumer.poll(10)
+    assert third
+    assert third.value == "12"
+
+
+async def test_who_is_cancelled_while_waiting_loses_nothing(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    async with reading(broker, name) as consumer:
+        waiting = asyncio.create_task(consumer.poll(60))
+        await consumer.assignment()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        producer.send(name, "v").result(10)
+        found = await consumer.poll(10)
+    assert found
+    assert found.value == "v"
+
+
+async def test_dead_letters(broker: BrokerProcess, producer: Producer, make_topic: Make) -> None:
+    name = make_topic()
+    for value in ("1", "2", "nothing", "4"):
+        producer.send(name, value)
+    producer.flush()
+    handled: list[int] = []
+
+    async def handle(message: Message[int]) -> None:
+        handled.append(message.value)
+        if message.value == 2:
+            raise ValueError("no")
+
+    dead = f"{name}.dlq"
+    async with reading(broker, name, deserializer=Json(int)) as consumer:
+        await consumer.process(handle, retries=1, backoff=0.001, dead_letters=dead)
+    assert handled == [1, 2, 2, 4]
+    async with reading(broker, dead) as consumer:
+        letters = [message async for message in consumer]
+    assert [letter.value for letter in letters] == ["2", "nothing"]
+    assert letters[1].tags["__dlq.errors.offset"] == "2"
+
+
+async def test_what_cannot_be_read_is_raised_and_the_next_can_be(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    for value in ("nothing", "2"):
+        producer.send(name, value)
+    producer.flush()
+    async with reading(broker, name, deserializer=Json(int)) as consumer:
+        with pytest.raises(NotDeserializable):
+            await consumer.poll(10)
+        found = await consumer.poll(10)
+    assert found
+    assert found.value == 2

@@ -1,9 +1,10 @@
 """The main job, end to end: three brokers, one killed in the middle, nothing lost, all read.
 
 Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
-partitions, and the cluster's metadata is kept in a file. Run by `make demo`, and with STORE=etcd on
-etcd. Prints what it does; exits 0 only if every acknowledged message was read back once and in
-order, the group has consumed everything, and the topic has fewer partitions in the end.
+partitions, another is copied in transactions by a process that is killed, and the metadata of the
+cluster is kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits
+0 only if every acknowledged message was read back once and in order, the group has consumed
+everything, the topic has fewer partitions in the end, and the copy has every message once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import confluent_kafka
 from rich.console import Console
 from rich.progress import Progress
 
-from tools import demo_group, demo_growth
+from tools import demo_exactly_once, demo_group, demo_growth
 from tools.demo_cluster import BROKERS, Cluster
 
 MESSAGES = 200_000
@@ -150,11 +151,20 @@ def keep(cluster: Cluster, folder: Path) -> None:
     subprocess.run([*command, "--store", cluster.store], check=True)
 
 
+def copy(cluster: Cluster) -> bool:
+    for topic in (demo_exactly_once.SOURCE, demo_exactly_once.TARGET):
+        create(cluster, topic, PARTITIONS)
+    is_exact = demo_exactly_once.copy(cluster.addresses, console)
+    penstock(cluster, "txn", "list")
+    return is_exact
+
+
 class Played(NamedTuple):
     acked: set[int]
     found: list[tuple[str, int]]
     all_consumed: bool
     is_smaller: bool
+    is_exact: bool
 
 
 def play(cluster: Cluster, folder: Path) -> Played:
@@ -171,9 +181,11 @@ def play(cluster: Cluster, folder: Path) -> Played:
         all_consumed = share(cluster, folder)
     with step("Halve the topic's partitions, now that the group has read them"):
         is_smaller = shrink(cluster)
+    with step("Copy a topic exactly once, and kill the process that copies"):
+        is_exact = copy(cluster)
     with step("Keep a copy of the cluster's metadata"):
         keep(cluster, folder)
-    return Played(acked, found, all_consumed, is_smaller)
+    return Played(acked, found, all_consumed, is_smaller, is_exact)
 
 
 def is_intact(played: Played) -> bool:
@@ -199,7 +211,9 @@ def has_gone_well(played: Played) -> bool:
     console.print(f"{verdict} consumed everything.[/]")
     verdict = "[bold green]The topic has" if played.is_smaller else "[bold red]The topic has not"
     console.print(f"{verdict} fewer partitions now.[/]")
-    return good and played.all_consumed and played.is_smaller
+    verdict = "[bold green]Every sale has" if played.is_exact else "[bold red]Not every sale has"
+    console.print(f"{verdict} one invoice.[/]")
+    return good and played.all_consumed and played.is_smaller and played.is_exact
 
 
 def main() -> int:

@@ -19,6 +19,7 @@ from bench import (
     large_requests,
     producing,
     sdk_overhead,
+    transactions,
 )
 from bench.measurement import Measurement
 
@@ -37,6 +38,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "commits": groups.commits,
     "groups_at_rest": groups.groups_at_rest,
     "groups_loading": groups.loading,
+    "transactions": transactions.cost,
     "cluster_unsynced": clusters.throughput_unsynced,
     "cluster_synced": clusters.throughput_synced,
     "catching_up": clusters.catching_up,

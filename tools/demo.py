@@ -2,8 +2,8 @@
 
 Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
 partitions, another is copied in transactions by a process that is killed, and the metadata of the
-cluster is kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits
-0 only if every acknowledged message was read back once and in order, the group has consumed
+cluster is kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does;
+exits 0 only if every acknowledged message was read back once and in order, the group has consumed
 everything, the topic has fewer partitions in the end, and the copy has every message once.
 """
 

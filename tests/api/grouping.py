@@ -77,6 +77,8 @@ class Asked:
             answer = _unwound(self._later.answer(time_is_up))
         except Refused as refused:
             answer = self._call.failure(refused)
+        if isinstance(answer, Later):  # and wait for something else
+            self._later, answer = answer, None
         if answer is None:
             self._watch()
         else:

@@ -3,6 +3,7 @@ transactions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from penstock.coordination.transaction.phases import Phase
 from penstock.coordination.transaction.state import Identity
 from penstock.errors import ErrorCode
 from penstock.metadata.internal_topics import OFFSETS
+from penstock.wire.codec import Message
 from penstock.wire.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -96,6 +98,29 @@ def test_every_version_of_clients_adds_partitions(office: Office, version: int) 
     writer = office.begun()
     assert codes_of(office.tell(add(writer, 0, 1), version)) == {0: 0, 1: 0}
     assert office.state.partitions == {("orders", 0), ("orders", 1)}
+
+
+@pytest.mark.parametrize("request_of", [lambda writer: add(writer, 1), add_offsets])
+def test_the_next_transaction_waits_until_the_last_one_is_over(
+    office: Office, request_of: Callable[[Identity], Message]
+) -> None:
+    writer = office.opened()
+    office.tell(end(writer), 3)
+    asked = office.ask(request_of(writer), 3)
+    office.sync()
+    waiting = [asked.is_waiting]
+    office.finish()
+    assert [*waiting, asked.is_waiting] == [True, False]
+    assert office.phase is Phase.ONGOING
+    assert ("orders", 0) not in office.state.partitions
+
+
+def test_who_waits_for_too_long_is_sent_away(office: Office) -> None:
+    writer = office.opened()
+    office.tell(end(writer), 3)
+    asked = office.ask(add(writer, 1), 3)
+    asked.time_is_up()
+    assert codes_of(asked.answer) == {1: ErrorCode.CONCURRENT_TRANSACTIONS}
 
 
 def test_if_one_partition_is_not_there_none_is_added(office: Office) -> None:

@@ -109,6 +109,8 @@ class Office(Room):
                     marker = Ending(shard, transaction, state).marker(list(state.partitions))
                     self.tell_markers(marker)
                     shard.look_after(transaction, complete)
+                    self.desk.broker.endings.over(transaction.name)
+        self.write_out()
         self.sync()
 
     def tell_markers(self, marker: WritableTxnMarker, client: Client = BROKER) -> dict[Place, int]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
+from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
@@ -79,6 +80,7 @@ class Broker:
         self.groups = Coordinator(self, clock, GROUPS)
         self.transactions = Coordinator(self, clock, TRANSACTION)
         self.speakers = AllSpeakers()
+        self.endings = Endings()
         self.verify: Verify = nobody_to_ask
         """Asks a transaction's coordinator for partitions."""
         self.markers_from: dict[int, int] = {}

@@ -169,6 +169,7 @@ class EndingTransactions:
         except Exception:
             log.exception("the end of transaction %.300s was not noted", ending.transaction.name)
         self._door.settle()
+        self._broker.endings.over(ending.transaction.name)
 
     def _drop(self, ending: Ending) -> None:
         if self._endings.get(ending.transaction) is ending:

@@ -367,6 +367,7 @@ class Session:
         """`until`, in the loop's time, is when the wait ends even if it has to go on."""
         try:
             result = await unwound(call, outcome, self._door.change)
+            self._door.settle()  # it may have appended something
             if self.closed:
                 return
             if isinstance(result, Later):

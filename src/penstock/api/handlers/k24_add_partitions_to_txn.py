@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.fencing import fenced_as
+from penstock.api.once_over import once_over
 from penstock.api.outcome import Outcome
 from penstock.api.replies import Rest, once_committed
 from penstock.coordination.transaction.adding import add, missing
@@ -49,19 +50,19 @@ def add_partitions_to_txn(
     if errors:
         return _answer_one(topics, errors, ErrorCode.OPERATION_NOT_ATTEMPTED)
     speakers = broker.speakers.of_transactions
-    speakers.check(writer, call)
 
     def decide(turn: Turn, transaction: Transaction) -> AddPartitionsToTxnResponse:
         add(turn, transaction, writer, places)
         return _answer_one(topics, {}, ErrorCode.NONE)
 
-    try:
+    def attempt() -> Outcome[AddPartitionsToTxnResponse]:
+        speakers.check(writer, call)
         with fenced_as(call, FENCED_SINCE):
             outcome = broker.transactions.shard(name).decide(name, decide)
-    except Refused as refused:
-        return _answer_one(topics, {}, refused.code)
-    speakers.note(writer, call)
-    return outcome
+        speakers.note(writer, call)
+        return outcome
+
+    return once_over(broker, name, attempt)
 
 
 def _places(topics: Iterable[AddPartitionsToTxnTopic]) -> Iterable[Place]:

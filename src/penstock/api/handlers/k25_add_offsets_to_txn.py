@@ -10,6 +10,7 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.fencing import fenced_as
 from penstock.api.handlers.k10_find_coordinator import once_there_is
+from penstock.api.once_over import once_over
 from penstock.api.outcome import Outcome
 from penstock.coordination.transaction.adding import add
 from penstock.coordination.transaction.state import Identity, Transaction
@@ -32,14 +33,17 @@ def add_offsets_to_txn(
         )
     name, writer = request.transactional_id, Identity(request.producer_id, request.producer_epoch)
     speakers = broker.speakers.of_transactions
-    speakers.check(writer, call)
     place = OFFSETS, broker.groups.place(request.group_id)[0]
 
     def decide(turn: Turn, transaction: Transaction) -> AddOffsetsToTxnResponse:
         add(turn, transaction, writer, [place])
         return AddOffsetsToTxnResponse()
 
-    with fenced_as(call, FENCED_SINCE):
-        outcome = broker.transactions.shard(name).decide(name, decide)
-    speakers.note(writer, call)
-    return outcome
+    def attempt() -> Outcome[AddOffsetsToTxnResponse]:
+        speakers.check(writer, call)
+        with fenced_as(call, FENCED_SINCE):
+            outcome = broker.transactions.shard(name).decide(name, decide)
+        speakers.note(writer, call)
+        return outcome
+
+    return once_over(broker, name, attempt)

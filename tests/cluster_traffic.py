@@ -50,6 +50,7 @@ class Sending(Protocol):
 
     topic: str
     sent: int
+    acked: list[Ack]
     failed: list[str]
 
     def go_on(self, count: int = 60) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.refused_batches import FORGOTTEN_MS, PRODUCERS_MAX, SEQUENCES, RefusedBatches
+from penstock.api.refused_batches import FORGOTTEN_MS, PLACES_MAX, SEQUENCES, RefusedBatches
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.batch import BatchHeader, read_header
 from penstock.wire.batch_builder import build_batch
@@ -83,7 +83,7 @@ def test_what_is_not_sent_again_or_has_no_order_holds_nothing_up(
 
 def test_only_so_many_are_remembered() -> None:
     refused = RefusedBatches()
-    for producer_id in range(PRODUCERS_MAX + 1):
+    for producer_id in range(PLACES_MAX + 1):
         refused.note(PLACE, batch(5, producer_id), NOT_LEADER, 0)
     refused.check(PLACE, batch(6, 0), 1)
     with pytest.raises(Refused):

@@ -26,9 +26,9 @@ FOR_A_MOMENT = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-PRODUCERS_MAX = 200
-"""That are remembered for one connection: those that have not been heard of for longest are
-forgotten."""
+PLACES_MAX = 1000
+"""For each producer and partition one, of one connection: those that have not been heard of for
+longest are forgotten."""
 NAME_CHARS_MAX = 249
 """Of a topic's name: there are no longer ones."""
 FORGOTTEN_MS = 30_000
@@ -64,7 +64,7 @@ class RefusedBatches:
         if first is not None and _behind(header, first):
             return
         self._first.pop(key, None)
-        if len(self._first) >= PRODUCERS_MAX:
+        if len(self._first) >= PLACES_MAX:
             del self._first[next(iter(self._first))]
         until_ms = now_ms + FORGOTTEN_MS
         self._first[key] = First(header.producer_epoch, header.base_sequence, code, until_ms)

@@ -249,6 +249,8 @@ class Shard(Generic[K]):
         told = read_marker(marker)
         for one in self.kept.release(told.producer_id, told.is_commit):
             one.end = self.end
+            if one.has_work:
+                self._arm(one, self._coordinator.clock.monotonic_ms())
             self._remove_if_forgotten(one)
         return self.end
 

@@ -33,6 +33,11 @@ class Kept(Protocol):
         ...
 
     @property
+    def has_work(self) -> bool:
+        """It is to be looked at at once."""
+        ...
+
+    @property
     def is_forgotten(self) -> bool:
         """Nothing is left of it."""
         ...

@@ -14,29 +14,26 @@ if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
 
 
-def append_batches(
-    log: PartitionLog, data: memoryview, now_ms: int, leader_epoch: int | None = None
-) -> int:
+def append_batches(log: PartitionLog, data: memoryview, now_ms: int) -> int:
     """What is left of a batch that was cut off at the end is ignored. Offsets may skip (the
-    leader's log is compacted), but never go back, unless the log is empty. None is of a later epoch
-    than the leader's own."""
+    leader's log is compacted), but never go back, unless the log is empty."""
     log.open()
     position, count = 0, 0
     while position + LENGTH_OVERHEAD <= len(data):
         size = batches.size_at(data, position)
         if size < HEADER_SIZE or position + size > len(data):
             break
-        _append(log, data[position : position + size], now_ms, leader_epoch)
+        _append(log, data[position : position + size], now_ms)
         position += size
         count += 1
     return count
 
 
-def _append(log: PartitionLog, batch: memoryview, now_ms: int, leader_epoch: int | None) -> None:
+def _append(log: PartitionLog, batch: memoryview, now_ms: int) -> None:
     header = batches.check(batch)
     base = header.base_offset
     if base < log.end_offset:
-        _append_around_start(log, batch, header, now_ms, leader_epoch)
+        _append_around_start(log, batch, header, now_ms)
         return
     if log.is_torn:
         log.mend()
@@ -44,26 +41,14 @@ def _append(log: PartitionLog, batch: memoryview, now_ms: int, leader_epoch: int
         _note_gaps(log)
     if log.synced_end == log.end_offset:
         log.dirty_since_ms = now_ms
-    epoch = _believable_epoch(log, header, leader_epoch)
-    log.add(batch, header, base, header.max_timestamp, epoch, now_ms)
+    log.add(batch, header, base, header.max_timestamp, header.leader_epoch, now_ms)
     if header.producer_id >= 0:
         marker = marker_in(batch) if header.attributes & CONTROL else None
         log.note_producer(header, marker, base, header.max_timestamp, now_ms)
 
 
-def _believable_epoch(log: PartitionLog, header: BatchHeader, leader_epoch: int | None) -> int:
-    """No checksum covers it, and it only rises: one that cannot be is that of the batch before."""
-    latest, epoch = log.epochs.latest, header.leader_epoch
-    is_later = leader_epoch is not None and epoch > leader_epoch
-    return latest if is_later or epoch < latest else epoch
-
-
 def _append_around_start(
-    log: PartitionLog,
-    batch: memoryview,
-    header: BatchHeader,
-    now_ms: int,
-    leader_epoch: int | None,
+    log: PartitionLog, batch: memoryview, header: BatchHeader, now_ms: int
 ) -> None:
     """The first batch of an empty log, which begins before the log's start: records were deleted up
     to its middle. The log begins with it, and starts inside it, as the leader's does.
@@ -75,7 +60,7 @@ def _append_around_start(
         text = f"a batch at {header.base_offset} in a log that ends at {log.end_offset}"
         raise Refused(ErrorCode.CORRUPT_MESSAGE, text)
     log.start_over(header.base_offset)
-    _append(log, batch, now_ms, leader_epoch)
+    _append(log, batch, now_ms)
     log.write_out()
     log.advance_start(start)
 

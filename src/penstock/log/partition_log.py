@@ -121,9 +121,9 @@ class PartitionLog(LogState):
         time_ms = known.timestamp if stamped else NO_APPEND_TIME
         return Appended(known.base_offset, known.last_offset, time_ms, True)
 
-    def append_batches(self, data: memoryview, now_ms: int, leader_epoch: int | None = None) -> int:
+    def append_batches(self, data: memoryview, now_ms: int) -> int:
         """A follower's append of batches as its leader has them; returns how many."""
-        return following.append_batches(self, data, now_ms, leader_epoch)
+        return following.append_batches(self, data, now_ms)
 
     def add(
         self,

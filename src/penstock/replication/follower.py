@@ -129,7 +129,7 @@ class Follower:
         if not records:
             return False
         assert isinstance(records, memoryview)
-        return self.log.append_batches(records, now_ms, self.epoch) > 0
+        return self.log.append_batches(records, now_ms) > 0
 
     def _begin(self, leaders: EpochEndOffset) -> None:
         """The leader's log has an epoch without a record, which begins where this log ends. It is

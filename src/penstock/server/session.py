@@ -173,7 +173,8 @@ class Session:
             if self.closed:
                 break
             if self._answers.should_go and not self._finish_pass():
-                self._keep(frames[position + 1 :], are_copies)
+                if not self.closed:
+                    self._keep(frames[position + 1 :], are_copies)
                 break
         self._finish_pass()
         self._release_if_handled()
@@ -186,7 +187,7 @@ class Session:
         """While all connections hold much, larger requests are not received before there is room
         in the budget."""
         held = sum(map(len, self._backlog)) + (self._task_bytes if self._task else 0)
-        if self._intake.is_granted:
+        if self._intake.is_granted or self.closed:
             held = 0
         self._door.kept += held - self._held
         self._held = held

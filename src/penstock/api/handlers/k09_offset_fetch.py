@@ -1,9 +1,9 @@
 """OffsetFetch: where groups are.
 
 Version 2 can ask for all of a group's offsets, with null for the topics; 5 brought leader epochs, 7
-`require_stable`, which changes nothing as long as there are no transactions, 8 several groups in
-one request, 9 the member who asks (KIP-848), 10 topic ids. A partition that was never committed has
-the offset -1, also if one was in a deleted topic of the same name.
+`require_stable`: where an open transaction is about to commit an offset, none is told; 8 several
+groups in one request, 9 the member who asks (KIP-848), 10 topic ids. A partition that was never
+committed has the offset -1, also if one was in a deleted topic of the same name.
 
 From version 8 on there are tagged fields of our own: who asks `with_lag` is told how far the group
 is behind in each partition, in messages and in time.
@@ -23,7 +23,6 @@ from penstock.api.slices import SLICE_HEAVY, Writing, in_slices, written
 from penstock.coordination.group import protocols
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import Committed, committed_in_sealed, is_of
-from penstock.coordination.group.pending import Pending
 from penstock.coordination.pace import Pace
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
@@ -106,13 +105,15 @@ class _Lookup:
             group = Group(asked.group_id)
         else:
             protocols.check_may_fetch(group, asked.member_id, asked.member_epoch)
+        awaited = _awaited(group)
         if asked.topics is None:
             topics = yield from self._everything(group)
         else:
             topics = yield from self._topics(group, asked.topics)
         self.rests[-1].end = max(self.rests[-1].end, group.end)  # more was committed in a pause
-        if self._only_stable and group.pending is not None:
-            topics = _without_unstable(self._broker.image, group.pending, topics, asked)
+        awaited |= _awaited(group)  # what was awaited before may be known, and not in the answer
+        if self._only_stable and awaited:
+            topics = _without_unstable(self._broker.image, awaited, topics, asked)
         return Found(asked.group_id, topics)
 
     def _pause(self, group: Group) -> Steps[None]:
@@ -160,14 +161,22 @@ def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id
     return Topic(name, asked.topic_id, places, code)
 
 
+def _awaited(group: Group) -> set[tuple[str, int]]:
+    """Places of which a transaction is about to say where the group is."""
+    return set() if group.pending is None else group.pending.places
+
+
 def _without_unstable(
-    image: Image, pending: Pending, topics: list[Topic], asked: OffsetFetchRequestGroup
+    image: Image,
+    awaited: set[tuple[str, int]],
+    topics: list[Topic],
+    asked: OffsetFetchRequestGroup,
 ) -> list[Topic]:
     """Where a transaction is about to say where the group is, nothing is said before."""
     found = [
         each._replace(
             places=[
-                (index, UNSTABLE if pending.has(each.name, index) else at)
+                (index, at if awaited.isdisjoint(_read_from(image, each.name, index)) else UNSTABLE)
                 for index, at in each.places
             ]
         )
@@ -176,11 +185,18 @@ def _without_unstable(
     if asked.topics is not None:
         return found
     known = {(each.name, index) for each in found for index, _ in each.places}
-    for name, index in sorted(pending.places - known):
+    for name, index in sorted(awaited - known):
         topic = image.topic(name)
         if topic is not None:
             found.append(Topic(name, topic.shown_id, [(index, UNSTABLE)]))
     return found
+
+
+def _read_from(image: Image, name: str, index: int) -> list[tuple[str, int]]:
+    """Of a sealed topic, also what was committed before it was."""
+    topic = image.topic(name)
+    sealed = topic.record.sealed if topic is not None else None
+    return [(name, index)] + ([(sealed.name, sealed.first + index)] if sealed else [])
 
 
 # -- writing it down

@@ -28,7 +28,17 @@ class Group:
     """A group's members are of the classic protocol, or of the one of KIP-848 (`Consumer`), which
     may have classic members among them. Without members it is whatever it was last."""
 
-    __slots__ = ("body", "doubtful", "emptied_ms", "end", "name", "offsets", "pending", "wake_ms")
+    __slots__ = (
+        "body",
+        "doubtful",
+        "emptied_ms",
+        "end",
+        "has_awaited_strays",
+        "name",
+        "offsets",
+        "pending",
+        "wake_ms",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -40,6 +50,8 @@ class Group:
         self.doubtful: list[str] | None = None
         """Topics in which there may be offsets of deleted ones of the same name, or of partitions
         that they have lost, if some were found: these have yet to go."""
+        self.has_awaited_strays = False
+        """Some of these were left, as a transaction is about to commit something in their place."""
         self.emptied_ms = 0
         """Since when it has had no members, as far as is known."""
         self.end = 0
@@ -58,6 +70,10 @@ class Group:
     def is_ending(self) -> bool:
         """It is being deleted: nobody can join it any more, nor see what is left of it."""
         return isinstance(self.body, Classic) and self.body.is_ending
+
+    @property
+    def has_work(self) -> bool:
+        return self.doubtful is not None
 
     @property
     def is_forgotten(self) -> bool:
@@ -120,6 +136,8 @@ class Groups:
                     group.pending.drop(held.key, held.end)
             if not group.pending:
                 group.pending = None
+            if group.has_awaited_strays:
+                group.has_awaited_strays, group.doubtful = False, list(group.offsets)
             released.append(group)
         return released
 

@@ -110,10 +110,12 @@ def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[
     for name in topics:
         topic = image.topic(name)
         for partition, committed in group.offsets.get(name, {}).items():
+            if is_of(topic, partition, committed):
+                continue
             if is_awaited(group, name, partition):
+                group.has_awaited_strays = True
                 continue  # an end that is written now would hide what the transaction commits
-            if not is_of(topic, partition, committed):
-                yield name, partition
+            yield name, partition
 
 
 def look_for_strays(image: Image, group: Group, pace: Pace) -> Steps[bool]:
@@ -156,7 +158,9 @@ def _carry_over(turn: Turn, group: Group, topic: str, partition: int) -> None:
     it is in either place whatever happens."""
     committed = group.offsets[topic][partition]
     place = turn.image.sealed.place(topic, partition, committed.topic_id)
-    if place is not None and committed_in_sealed(group, *place) is committed:
+    if place is None or is_awaited(group, place[0].name, place[1]):
+        return
+    if committed_in_sealed(group, *place) is committed:
         write_commit(turn, group.name, place[0].name, place[1], committed)
 
 

@@ -84,6 +84,10 @@ class Transaction:
         return False
 
     @property
+    def has_work(self) -> bool:
+        return False
+
+    @property
     def is_forgotten(self) -> bool:
         return self.state is None
 

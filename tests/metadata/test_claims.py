@@ -8,11 +8,13 @@ import msgspec
 import pytest
 from tests.metadata.staging import ID, Cluster, broker
 
+from penstock.errors import Refused
 from penstock.metadata.backup import restored
 from penstock.metadata.changes import Commit
 from penstock.metadata.claims import NOTHING, missing, proved
 from penstock.metadata.election import PARTITIONS_A_COMMIT, settle_partitions
 from penstock.metadata.leadership import elect, unclean
+from penstock.metadata.reassignment import reassign
 from penstock.metadata.records import Claim, PartitionRecord, encode
 from penstock.metadata.returning import claim, unclaimed
 from penstock.metadata.store import Entry
@@ -172,3 +174,15 @@ def test_a_topic_that_would_rather_lose_records_than_wait_does_not_wait(
         start(cluster, 2, 4, 60)
     assert (at(cluster).leader, at(cluster).isr) == (2, (2,))
     assert "records may be lost" in caplog.text
+
+
+def test_nobody_is_added_before_all_have_said_what_they_have() -> None:
+    """It would be waited for, and has nothing to say before its next start."""
+    cluster = put_back({0: [1, 2]})
+    cluster.register(broker(3))
+    start(cluster, 1, 4, 60)
+    with pytest.raises(Refused, match=r"before brokers \[2\] have been started"):
+        reassign(cluster.image, "orders", 0, [1, 3], nonce=b"n")
+    start(cluster, 2, 4, 60)
+    cluster.apply(reassign(cluster.image, "orders", 0, [1, 3], nonce=b"n"))
+    assert at(cluster).adding == (3,)

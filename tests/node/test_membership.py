@@ -107,3 +107,18 @@ async def test_an_empty_disk_is_not_in_sync_though_the_member_is_gone(
     shutil.rmtree(brokers.folder / "2")
     await brokers.start(2)
     assert (brokers.record.leader, brokers.record.isr) == (-1, ())
+
+
+async def test_the_only_copy_of_a_partition_stays_in_sync_though_the_member_is_not_known(
+    brokers: Brokers,
+) -> None:
+    """As with a store of before there were members: nobody can have more."""
+    await brokers.start(1)
+    await brokers.create(1)
+    await brokers.append(3)
+    await brokers.stop(1)
+    await brokers.start(2)
+    await forget_member(brokers.any, 1)
+    await brokers.start(1)
+    await brokers.until(lambda: brokers.record.leader == 1)
+    assert brokers.record.isr == (1,)

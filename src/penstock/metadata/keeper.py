@@ -102,7 +102,7 @@ class Keeper:
             try:
                 revision = await self._commit(commit)
             except Conflict as conflict:
-                reason = "others changed the same metadata each time"
+                reason = self._conflict_text(conflict)
                 await self._seen(conflict.revision)
             except Unknown as problem:
                 reason = f"the metadata store does not say whether it was written: {problem}"
@@ -115,6 +115,15 @@ class Keeper:
             ErrorCode.REQUEST_TIMED_OUT,
             f"tried {TRIES_MAX} times in vain; {reason}",
         )
+
+    def _conflict_text(self, conflict: Conflict) -> str:
+        if conflict.revision < self.image.revision:
+            return (
+                f"the store is at revision {conflict.revision}, and this broker has seen "
+                f"{self.image.revision}: if it was put back from a backup, stop all brokers, and "
+                "start them again"
+            )
+        return "others changed the same metadata each time"
 
     async def _commit(self, commit: Commit[T]) -> int:
         try:

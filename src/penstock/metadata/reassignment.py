@@ -13,6 +13,7 @@ import msgspec
 
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit, existing_topic
+from penstock.metadata.claims import missing
 from penstock.metadata.image import Image
 from penstock.metadata.placement import Replicas
 from penstock.metadata.records import (
@@ -121,6 +122,7 @@ def reassign(
         now = cancelled(record, image.brokers)
     else:
         _check_wanted(image, record, wanted, may_change_factor)
+        _refuse_before_claims(record, wanted)
         if target(record) == tuple(wanted):
             return Commit(None)
         now = begun(record, tuple(wanted), image.brokers)
@@ -149,6 +151,16 @@ def _check_wanted(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"the partition has {len(target(record))} replicas, and {len(wanted)} were given "
             "although their number is not to change",
+        )
+
+
+def _refuse_before_claims(record: PartitionRecord, wanted: Sequence[int]) -> None:
+    """A broker says what it has when it starts: one that is added now would be waited for."""
+    added = [broker for broker in wanted if broker not in record.replicas]
+    if record.claims is not None and added:
+        raise _bad(
+            f"after a restore nobody leads before brokers {missing(record)} have been started, and "
+            f"said what they have: brokers {added} can be added after that"
         )
 
 

@@ -47,7 +47,9 @@ class Rejoining:
         await self._claim(change)
 
         def has_lost(topic: Topic, index: int) -> bool:
-            return not has_data or self._may_have_lost(topic, index, is_older=is_older)
+            if not has_data:
+                return not self._has_only_copy(topic, index)
+            return self._may_have_lost(topic, index, is_older=is_older)
 
         if self._holds_any(has_lost):
             if not has_data:
@@ -85,6 +87,12 @@ class Rejoining:
         if known is None or known.record.is_gone:
             return False
         return known.record.owner == self._owner
+
+    def _has_only_copy(self, topic: Topic, index: int) -> bool:
+        """There is no other replica, and here is its log: nobody can have more."""
+        record = topic.partition(index)
+        is_only = record is not None and record.replicas == (self._node_id,)
+        return is_only and (topic.name, index) in self._log_dir.logs
 
     def _is_older(self) -> bool:
         known = self._image.members.get(self._node_id)

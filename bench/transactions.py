@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,6 +17,7 @@ from bench.pinned_broker import PinnedBroker
 
 EACH = 1000
 MESSAGES = 60_000
+PRODUCERS = 4
 ROUNDS = 5
 VALUE = bytes(1024)
 WAIT_S = 60
@@ -24,32 +27,40 @@ admin_types: Any = confluent_kafka.admin
 
 
 def cost(profile: Path | None = None) -> Result:
-    """Rounds in turn, so that both have the same hour of the machine."""
+    """By one producer, which waits for each commit, and by several, of which some go on meanwhile.
+    Rounds in turn, so that both have the same hour of the machine."""
     with PinnedBroker(profile=profile) as broker:
-        address = f"{broker.host}:{broker.port}"
-        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
-        topic = admin_types.NewTopic("messages", 1, 1)
-        admin.create_topics([topic])["messages"].result()
-        plain, open_ = _producer(address), _producer(address, "bench")
-        open_.init_transactions(WAIT_S)
-        _rate(plain, in_transactions=False)
-        _rate(open_, in_transactions=True)
-        pairs = [
-            (_rate(plain, in_transactions=False), _rate(open_, in_transactions=True))
-            for _ in range(ROUNDS)
-        ]
-    ratio = median(within / without for without, within in pairs)
-    without = median(each for each, _ in pairs)
-    within = median(each for _, each in pairs)
+        alone = _ratios(broker, 1)
+        together = _ratios(broker, PRODUCERS)
+    ratio = median(alone)
     return Result(
         "throughput in transactions of 1,000 messages, against without",
         ratio,
         "of it",
         "at least 0.85",
         ratio >= 0.85,
-        f"{without:,.0f} messages/s without, {within:,.0f} with, 1 KiB each, acks=all, synced; "
-        f"ratios {', '.join(f'{within / without:.2f}' for without, within in pairs)}",
+        f"1 KiB each, acks=all, synced; one producer {_text(alone)}, "
+        f"{PRODUCERS} producers {_text(together)}",
     )
+
+
+def _text(ratios: Sequence[float]) -> str:
+    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def _ratios(broker: PinnedBroker, count: int) -> list[float]:
+    address, topic = f"{broker.host}:{broker.port}", f"messages-{count}"
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
+    admin.create_topics([admin_types.NewTopic(topic, count, 1)])[topic].result()
+    plain = [_producer(address) for _ in range(count)]
+    within = [_producer(address, f"{topic}-{number}") for number in range(count)]
+    for each in within:
+        each.init_transactions(WAIT_S)
+    ratios = []
+    for _ in range(ROUNDS + 1):
+        rate = _rate(plain, topic, in_transactions=False)
+        ratios.append(_rate(within, topic, in_transactions=True) / rate)
+    return ratios[1:]  # the first time connections are made, too
 
 
 def _producer(address: str, name: str = "") -> Any:
@@ -65,26 +76,37 @@ def _producer(address: str, name: str = "") -> Any:
     return confluent_kafka.Producer(settings)
 
 
-def _rate(producer: Any, *, in_transactions: bool) -> float:
+def _rate(producers: Sequence[Any], topic: str, *, in_transactions: bool) -> float:
     """Messages a second, from the first to the last that is acknowledged."""
+    threads = [
+        threading.Thread(target=_send_all, args=(each, topic, number, in_transactions))
+        for number, each in enumerate(producers)
+    ]
     began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(producers) * MESSAGES / (time.perf_counter() - began)
+
+
+def _send_all(producer: Any, topic: str, partition: int, in_transactions: bool) -> None:
     for start in range(0, MESSAGES, EACH):
         if in_transactions:
             producer.begin_transaction()
         for _ in range(start, start + EACH):
-            _send(producer)
+            _send(producer, topic, partition)
         if in_transactions:
             producer.commit_transaction(WAIT_S)
         else:
             producer.poll(0)
     producer.flush(WAIT_S)
-    return MESSAGES / (time.perf_counter() - began)
 
 
-def _send(producer: Any) -> None:
+def _send(producer: Any, topic: str, partition: int) -> None:
     while True:
         try:
-            producer.produce("messages", VALUE, partition=0)
+            producer.produce(topic, VALUE, partition=partition)
         except BufferError:
             producer.poll(0.01)
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.sim.checker import check
-from penstock.sim.history import History, Outcome, Seen
+from penstock.sim.history import History, Seen
+from penstock.sim.outcome import Outcome
 
 
 def history(*values: int) -> History:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from penstock.sim.history import History, Outcome, Seen, Send
+from penstock.sim.history import History, Seen, Send
+from penstock.sim.outcome import Outcome
 
 Offsets = dict[tuple[int, int], int]
 """The value at a partition's offset."""

@@ -118,10 +118,12 @@ class SimClient:
                     self._epochs[place] = partition.leader_epoch
 
 
-async def answered(exchange: Exchange, answer: asyncio.Future[M]) -> M:
+async def answered(
+    exchange: Exchange, answer: asyncio.Future[M], patience_s: float = ANSWER_S_MAX
+) -> M:
     """The answer; a connection that brings none for too long is given up."""
     try:
-        async with asyncio.timeout(ANSWER_S_MAX):
+        async with asyncio.timeout(patience_s):
             return await answer
     except (ConnectionError, TimeoutError) as problem:
         exchange.close()

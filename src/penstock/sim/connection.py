@@ -103,6 +103,12 @@ class SimConnection:
         self.reset()
         self.other.reset()
 
+    def hold_up(self, seconds: float) -> None:
+        """What this end sends from now on takes at least so long, also if it is closed meanwhile:
+        so the other end gets what has been given up here."""
+        other = self.other
+        other._last_due_s = max(other._last_due_s, self._internet.loop.time() + seconds)
+
     def pump(self) -> None:
         """Bring in what is due, unless the link is cut."""
         while self._due and not self._internet.is_cut(self.other.host, self.host):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, TypeVar
 
+from penstock.sim.connection import SimConnection
 from penstock.sim.loop import VirtualLoop
 from penstock.wire.codec import Message, decode_response, encode_request
 from penstock.world.ports import Connection
@@ -46,6 +47,12 @@ class Exchange:
             self._unsent += part  # type: ignore[arg-type]
         self._send()
         return answer
+
+    def hold_up(self, seconds: float, *, answers: bool = False) -> None:
+        """Requests from now on arrive late, or only their answers do."""
+        assert isinstance(self._connection, SimConnection)
+        end = self._connection.other if answers else self._connection
+        end.hold_up(seconds)
 
     def _send(self) -> None:
         try:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 from penstock.sim.groups.history import GroupHistory
-
-
-class Outcome(Enum):
-    OK = "ok"
-    FAILED = "failed"
-    """Surely not written."""
-    UNKNOWN = "unknown"
+from penstock.sim.outcome import Outcome
+from penstock.sim.transactions.history import TransactionHistory
 
 
 @dataclass(slots=True)
@@ -41,6 +35,7 @@ class History:
     last_reads: dict[str, list[Seen]] = field(default_factory=dict)
     """Of everything from the beginning, after all faults are over."""
     group: GroupHistory = field(default_factory=GroupHistory)
+    transactions: TransactionHistory = field(default_factory=TransactionHistory)
 
     def send(self, producer: str, partition: int) -> Send:
         """The next value, which is used only once."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from penstock.errors import ErrorCode
 from penstock.sim.client import RETRY_S, SimClient, Unreached, answered
-from penstock.sim.history import History, Outcome, Send
+from penstock.sim.history import History, Send
+from penstock.sim.outcome import Outcome
 from penstock.sim.world import BEGINNING_MS
 from penstock.wire.batch_builder import build_batch
 from penstock.wire.messages.k00_produce import (

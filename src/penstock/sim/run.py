@@ -25,6 +25,8 @@ from penstock.sim.reader import SimReader
 from penstock.sim.scenarios import SCENARIOS, Scenario
 from penstock.sim.scheduler import Endless, Failed, Scheduler
 from penstock.sim.trace import Trace
+from penstock.sim.transactions.checker import check as check_transactions
+from penstock.sim.transactions.stage import play_transactions
 from penstock.sim.watchdog import Stuck, watched
 from penstock.sim.workload import (
     LAST_READERS,
@@ -50,6 +52,7 @@ class Result:
     findings: tuple[str, ...]
     sent: int
     commits: int
+    transactions: int
     callbacks: int
     virtual_s: float
     cpu_s: float
@@ -74,6 +77,7 @@ def play(scenario: str, seed: int, trace: Trace | None = None, *, brokers: int =
         findings,
         len(history.sends),
         len(history.group.commits),
+        len(history.transactions.transactions),
         scheduler.callbacks,
         scheduler.now_s,
         time.process_time() - begun_s,
@@ -104,13 +108,20 @@ def _played(
 
 
 def _check(history: History) -> list[str]:
-    return [*check(history), *check_group(history.group)]
+    return [
+        *check(history),
+        *check_group(history.group),
+        *check_transactions(history.transactions),
+    ]
 
 
 async def _play(cluster: Cluster, history: History, scenario: Scenario) -> None:
     cluster.start()
     if scenario.interrupts_starts:
         _interrupt_starts(cluster)
+    if scenario.habits is not None:
+        await play_transactions(cluster, history.transactions, scenario.habits, scenario.faults)
+        return
     replicas = min(len(cluster.machines), REPLICAS_MAX)
     await Admin(cluster).create_topic(TOPIC, PARTITIONS, replicas, TOPIC_CONFIGS)
     producers = [

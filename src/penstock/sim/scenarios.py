@@ -9,6 +9,8 @@ from random import Random
 from penstock.sim import corners, faults, flips, moves
 from penstock.sim.cluster import Cluster
 from penstock.sim.keyed.fewer import fewer_partitions
+from penstock.sim.transactions.habits import Habits
+from penstock.sim.transactions.topics import TEXTS
 
 Faults = Callable[[Cluster, Random], Awaitable[None]]
 
@@ -31,6 +33,8 @@ class Scenario:
     """Whether disks may hold what was never written: readers are told so, and ask again."""
     brokers_min: int = 1
     """With fewer there would be nothing to see."""
+    habits: Habits | None = None
+    """If given, the clients are those with transactions, in place of the usual ones."""
 
 
 def _store_is_away(reason: str) -> bool:
@@ -44,6 +48,22 @@ def _disk_is_full(reason: str) -> bool:
 
 def _sync_failed(reason: str) -> bool:
     return "Input/output error" in reason
+
+
+def _transactions(
+    faults: Faults,
+    habits: Habits | None = None,
+    texts: Mapping[str, str] | None = None,
+    may_exit: Callable[[str], bool] = _never,
+    brokers_min: int = 1,
+) -> Scenario:
+    return Scenario(
+        faults,
+        {**TEXTS, **(texts or {})},
+        may_exit,
+        brokers_min=brokers_min,
+        habits=habits or Habits(),
+    )
 
 
 ROOM = {"disk.free.min.bytes": "0"}
@@ -88,4 +108,16 @@ SCENARIOS: Mapping[str, Scenario] = {
     "reassignment": Scenario(moves.reassignment, brokers_min=4),
     "drain": Scenario(moves.drain, brokers_min=4),
     "fewer-partitions": Scenario(fewer_partitions, may_exit=_store_is_away, brokers_min=3),
+    "txn-calm": _transactions(faults.nothing),
+    "txn-kill": _transactions(faults.kills),
+    "txn-stop": _transactions(faults.stops),
+    "txn-power": _transactions(faults.power_losses),
+    "txn-pause": _transactions(faults.pauses),
+    "txn-store": _transactions(faults.store_faults, may_exit=_store_is_away),
+    "txn-network": _transactions(faults.network_faults),
+    "txn-everything": _transactions(
+        faults.everything,
+        texts=ROOM,
+        may_exit=lambda reason: _store_is_away(reason) or _disk_is_full(reason),
+    ),
 }

@@ -1,0 +1,1 @@
+"""Clients with transactions, and whether what they see can be."""

@@ -78,6 +78,7 @@ def _sum_up(what: str, results: Sequence[Result]) -> None:
         f"{what}: {len(results)} runs, {failures} failed; "
         f"{sum(each.sent for each in results)} values sent, "
         f"{sum(each.commits for each in results)} offsets committed, "
+        f"{sum(each.transactions for each in results)} transactions, "
         f"{virtual_s:.0f} virtual seconds; {cpu_s / max(len(results), 1):.2f} CPU seconds a run, "
         f"{max((each.cpu_s for each in results), default=0):.2f} at most"
     )

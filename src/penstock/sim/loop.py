@@ -62,6 +62,15 @@ class Handle(asyncio.TimerHandle):
     def when(self) -> float:
         return self.when_s
 
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def when(self) -> float:
+        return self.when_s
+
 
 class VirtualLoop(asyncio.AbstractEventLoop):
     def __init__(self, scheduler: Scheduler, name: str) -> None:

@@ -23,8 +23,9 @@ def check(history: TransactionHistory) -> list[str]:
     found += history.problems
     found += _doubled(spots)
     found += _invented(history, spots)
-    for transaction in history.transactions:
-        found += _wrong(transaction, spots)
+    found += _aborted_but_read(history, spots)
+    for seen in history.last_reads.values():
+        found += _halves(history, seen)
     found += _out_of_order(history, spots)
     for reader, seen in (*history.polls.items(), *history.last_reads.items()):
         found += _not_in_turn(reader, seen, spots)
@@ -66,14 +67,20 @@ def _own_writes(transaction: Transaction) -> list[Write]:
     return [write for write in transaction.writes if write.topic != COPIES]
 
 
-def _wrong(transaction: Transaction, spots: Spots) -> Iterator[str]:
-    writes = _own_writes(transaction)
-    there = [write for write in writes if write in spots]
-    if transaction.outcome is Outcome.FAILED and there:
-        yield f"aborted read: {there} of {transaction}"
-    if transaction.outcome is not Outcome.FAILED and 0 < len(there) < len(writes):
-        gone = [write for write in writes if write not in spots]
-        yield f"half a transaction: {there} without {gone} of {transaction}"
+def _aborted_but_read(history: TransactionHistory, spots: Spots) -> Iterator[str]:
+    for transaction in history.transactions:
+        there = [write for write in _own_writes(transaction) if write in spots]
+        if transaction.outcome is Outcome.FAILED and there:
+            yield f"aborted read: {there} of {transaction}"
+
+
+def _halves(history: TransactionHistory, seen: list[Read]) -> Iterator[str]:
+    """Who reads a part of a transaction has to find the rest of it, whatever is known of it."""
+    values = {Write(read.topic, read.partition, read.value) for read in seen}
+    for transaction in history.transactions:
+        gone = [write for write in _own_writes(transaction) if write not in values]
+        if 0 < len(gone) < len(_own_writes(transaction)):
+            yield f"half a transaction: all but {gone} of {transaction}"
 
 
 def _out_of_order(history: TransactionHistory, spots: Spots) -> Iterator[str]:

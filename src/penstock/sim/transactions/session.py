@@ -152,14 +152,17 @@ class Session:
             asked += 1
             answer = await self.ask(request, self.end_version, EndTxnResponse)
             try:
-                judge(self.asking, answer.error_code, request)
-            except Fenced:
+                judge(self.asking, answer.error_code, request, may_abort=is_commit)
+            except (Fenced, MustAbort):
                 if asked == 1:
                     transaction.outcome = Outcome.FAILED
                 raise
             self._become(self.told(answer))
 
-        await self.until_answered(ask)
+        try:
+            await self.until_answered(ask)
+        except MustAbort as problem:  # which has been done, as it took too long
+            raise Fenced from problem
         if is_commit:
             transaction.outcome = Outcome.OK
         await self.ended()

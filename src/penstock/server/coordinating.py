@@ -30,7 +30,7 @@ class Coordinating(Generic[K]):
         self._door = door
         self._coordinator = coordinator
         self._clock = door.clock
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._wakes_ms = 0.0
         self._loads: set[asyncio.Task[None]] = set()
@@ -46,8 +46,8 @@ class Coordinating(Generic[K]):
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def keep(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
         return task
 
     # -- loading

@@ -50,7 +50,7 @@ class Door:
         """Answers that have become ready, to be encoded and sent."""
         self._syncer = syncer
         self._numbers = count(1)
-        self._sessions: set[Session] = set()
+        self._sessions: dict[Session, None] = {}
         self._from: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: set[Session] = set()
@@ -74,7 +74,7 @@ class Door:
         else:
             self._full = False
             self._from[host] += 1
-            self._sessions.add(Session(self, connection))
+            self._sessions[Session(self, connection)] = None
 
     def _turn_away(self, connection: Connection, limit: str) -> None:
         if not self._full:
@@ -83,7 +83,7 @@ class Door:
         connection.close()
 
     def forget(self, session: Session) -> None:
-        self._sessions.discard(session)
+        self._sessions.pop(session, None)
         host = session.peer.rpartition(":")[0]
         self._from[host] -= 1
         if not self._from[host]:

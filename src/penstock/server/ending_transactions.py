@@ -140,7 +140,7 @@ class EndingTransactions:
             return
         leaders: dict[int, list[Place]] = {}
         is_stuck = False
-        for place in list(ending.left):
+        for place in sorted(ending.left):
             topic = self._broker.image.topic(place[0])
             record = topic.partition(place[1]) if topic else None
             if topic is None or place[1] >= topic.record.partitions:

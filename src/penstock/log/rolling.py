@@ -78,6 +78,7 @@ def finish_last(log: PartitionLog) -> Iterator[None]:
     active.write_indexes()
     log.unsynced_files += active.unsynced_indexes
     active.unsynced_indexes = []
+    log.note_folder(log.folder)  # an index of aborted transactions that is not there means none
     yield from snapshotting.write(log, log.end_offset)
     if epochs := notes.epochs_to_write(log):
         log.disk.write_whole(*epochs)

@@ -68,9 +68,6 @@ class Handle(asyncio.TimerHandle):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def when(self) -> float:
-        return self.when_s
-
 
 class VirtualLoop(asyncio.AbstractEventLoop):
     def __init__(self, scheduler: Scheduler, name: str) -> None:

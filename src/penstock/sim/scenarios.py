@@ -9,8 +9,10 @@ from random import Random
 from penstock.sim import corners, faults, flips, moves
 from penstock.sim.cluster import Cluster
 from penstock.sim.keyed.fewer import fewer_partitions
+from penstock.sim.transactions import corners as txn_corners
+from penstock.sim.transactions import habits
 from penstock.sim.transactions.habits import Habits
-from penstock.sim.transactions.topics import TEXTS
+from penstock.sim.transactions.topics import COMPACTING, TEXTS
 
 Faults = Callable[[Cluster, Random], Awaitable[None]]
 
@@ -52,7 +54,7 @@ def _sync_failed(reason: str) -> bool:
 
 def _transactions(
     faults: Faults,
-    habits: Habits | None = None,
+    clients: Habits | None = None,
     texts: Mapping[str, str] | None = None,
     may_exit: Callable[[str], bool] = _never,
     brokers_min: int = 1,
@@ -62,7 +64,7 @@ def _transactions(
         {**TEXTS, **(texts or {})},
         may_exit,
         brokers_min=brokers_min,
-        habits=habits or Habits(),
+        habits=clients or Habits(),
     )
 
 
@@ -120,4 +122,15 @@ SCENARIOS: Mapping[str, Scenario] = {
         texts=ROOM,
         may_exit=lambda reason: _store_is_away(reason) or _disk_is_full(reason),
     ),
+    "txn-prepared": _transactions(txn_corners.prepared, brokers_min=3),
+    "txn-open": _transactions(txn_corners.open_in_partition, brokers_min=3),
+    "txn-pending-offsets": _transactions(txn_corners.pending_offsets, brokers_min=3),
+    "txn-late-markers": _transactions(txn_corners.late_markers, brokers_min=3),
+    "txn-late-end": _transactions(faults.nothing, habits.LATE_END),
+    "txn-late-produce": _transactions(faults.nothing, habits.LATE_PRODUCE),
+    "txn-late-add": _transactions(faults.nothing, habits.LATE_ADD),
+    "txn-late-offsets": _transactions(faults.nothing, habits.LATE_OFFSETS),
+    "txn-zombie": _transactions(faults.nothing, habits.ZOMBIES),
+    "txn-timeout": _transactions(faults.nothing, habits.SLEEPERS),
+    "txn-compaction": _transactions(faults.kills, habits.OPEN_LONG, COMPACTING),
 }

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.wire.codec import Message
+from penstock.wire.messages.k00_produce import ProduceRequest
+from penstock.wire.messages.k24_add_partitions_to_txn import AddPartitionsToTxnRequest
+from penstock.wire.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest
+from penstock.wire.messages.k26_end_txn import EndTxnRequest
+from penstock.wire.messages.k28_txn_offset_commit import TxnOffsetCommitRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +35,24 @@ class Habits:
     """In a transaction, for longer than that may take."""
     pause_s: float = 0.3
     """At most, between two steps."""
+
+
+_OFTEN = 0.3
+_QUICK = (0.0005, 0.3)
+"""In seconds: about as long as it takes until the next transaction is under way."""
+
+LATE_END = Habits(late_of={EndTxnRequest: _OFTEN}, late_s=_QUICK, aborts=0.5, pause_s=0.05)
+LATE_PRODUCE = Habits(
+    late_of={ProduceRequest: _OFTEN}, late_s=(0.0005, 0.05), gives_up=0.8, pause_s=0.02
+)
+LATE_ADD = Habits(
+    late_of={AddPartitionsToTxnRequest: _OFTEN, AddOffsetsToTxnRequest: _OFTEN},
+    late_s=_QUICK,
+    pause_s=0.05,
+)
+LATE_OFFSETS = Habits(
+    late_of={TxnOffsetCommitRequest: _OFTEN}, late_s=(0.0005, 0.05), gives_up=0.6, pause_s=0.02
+)
+ZOMBIES = Habits(crashes=0.3, zombies=0.8, late_s=_QUICK)
+SLEEPERS = Habits(sleeps=0.25, aborts=0.1)
+OPEN_LONG = Habits(crashes=0.15, sleeps=0.1, pause_s=0.6)

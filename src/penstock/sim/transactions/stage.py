@@ -81,6 +81,8 @@ class Role:
 
     def raise_problems(self) -> None:
         for task in (self._task, *(life.task for life in self.lives)):
+            if not task.done():
+                continue  # which is a finding of its own
             task.result()
 
 

@@ -18,7 +18,7 @@ class Writer(Life):
             for _ in range(self.client.random.randint(1, STEPS_MAX)):
                 await self._write(transaction)
                 await self.pause()
-            await self.may_fail()
+                await self.may_fail()
         except MustAbort as why:
             await self.abort(transaction, why)
         else:

@@ -121,9 +121,10 @@ class ProducerStates:
         return is_open and producer is not None and producer.epoch == epoch
 
     def ended(self, producer_id: int) -> int:
-        """A number that changes whenever a transaction of this producer ends here."""
+        """A number that changes whenever a transaction of this producer ends here, and not when
+        its first record comes: the same may be asked twice."""
         producer = self.producers.get(producer_id)
-        return NOT_KNOWN if producer is None else producer.ended
+        return 0 if producer is None else producer.ended
 
     def follows(self, header: BatchHeader) -> bool:
         """Whether all that its producer has sent before it in its epoch is here, as far as that

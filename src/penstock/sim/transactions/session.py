@@ -123,7 +123,7 @@ class Session:
                 OF_GROUP, GROUP, request, self.offsets_version, TxnOffsetCommitResponse
             )
             for told in answer.topics[0].partitions:
-                judge(self.asking, told.error_code, request)
+                judge(self.asking, told.error_code, request, may_abort=True)
 
         try:
             await self.until_answered(ask, may_give_up=True)

@@ -70,8 +70,10 @@ class Piece(NamedTuple):
     answer: PartitionProduceResponse
     place: Place
     ended: int | None = None
-    """How many transactions of its producer have ended in the partition, if its own is new there:
-    if it is another number when it is appended, that was one of them."""
+    """How many transactions of its producer have ended in the partition, if it is of one: if it is
+    another number when it is appended, that was one of them."""
+    is_new: bool = False
+    """Whether its transaction has not written to the partition before."""
 
 
 class Looked(NamedTuple):
@@ -125,7 +127,7 @@ class Produce:
         return self.stepwise(self.check_all(), lambda _: self.once_checked())
 
     def once_checked(self) -> Outcome[ProduceResponse]:
-        if any(piece.ended is not None for piece in self.pieces):
+        if any(piece.is_new for piece in self.pieces):
             return self.verify_first()
         return self.once_verified()
 
@@ -138,7 +140,7 @@ class Produce:
         """Partitions that are new to the transaction: its coordinator is asked for them."""
         if not self.is_kept:
             self.pieces, self.is_kept = _copied(self.pieces), True
-        new = [piece for piece in self.pieces if piece.ended is not None]
+        new = [piece for piece in self.pieces if piece.is_new]
         writer, add = _writer(new[0].header), self.call.version >= ADDING_SINCE
         places = [(piece.leader.topic, piece.leader.index) for piece in new]
 
@@ -151,7 +153,7 @@ class Produce:
 
     def belongs(self, piece: Piece, codes: Codes) -> bool:
         code = 0
-        if piece.ended is not None:
+        if piece.is_new:
             code = codes.get((piece.leader.topic, piece.leader.index), ErrorCode.INVALID_TXN_STATE)
         if not code:
             return True
@@ -235,16 +237,19 @@ class Produce:
         if not isinstance(batch, memoryview):
             raise Refused(ErrorCode.INVALID_RECORD, "there is no batch for this partition")
         header = check_batch(batch, leader.log.config, self.call.now_ms)
-        ended = self.check_transaction(leader, header) if header.is_transactional else None
+        ended, is_new = None, False
+        if header.is_transactional:
+            is_new = self.check_transaction(leader, header)
+            ended = leader.log.producers.ended(header.producer_id)
         _check_open(leader, header)
         place = topic.name, topic.topic_id, part.index
         if refused := self.call.client.refused:
             is_next = leader.log.producers.follows(header)
             refused.check(place, header, self.call.now_ms, is_next=is_next)
-        return Piece(leader, batch, header, answer, place, ended)
+        return Piece(leader, batch, header, answer, place, ended, is_new)
 
-    def check_transaction(self, leader: Leader, header: BatchHeader) -> int | None:
-        """None if its transaction has written here before."""
+    def check_transaction(self, leader: Leader, header: BatchHeader) -> bool:
+        """Whether its transaction is new here."""
         if self.request.transactional_id is None:
             raise Refused(ErrorCode.INVALID_TXN_STATE, "the request has no transactional id")
         writer = _writer(header)
@@ -255,8 +260,7 @@ class Produce:
                 ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the request has batches of two producers"
             )
         self.broker.speakers.of_records.note(writer, self.call)
-        producers = leader.log.producers
-        return None if producers.is_open_for(*writer) else producers.ended(writer.producer_id)
+        return not leader.log.producers.is_open_for(*writer)
 
     def note_refused(
         self, topic: TopicProduceData, part: PartitionProduceData, code: ErrorCode
@@ -326,7 +330,7 @@ class Produce:
             self.call.client.refused.note(piece.place, piece.header, refused.code, now_ms)
 
     def append(self, piece: Piece) -> Pledge | None:
-        leader, batch, header, answer, _, ended = piece
+        leader, batch, header, answer, _, ended, _ = piece
         log = leader.log
         try:
             if leader.over is not None:

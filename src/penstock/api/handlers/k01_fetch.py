@@ -278,6 +278,10 @@ class Fetch:
                 return
         elif isinstance(leader, Follower) and wanted.fetch_offset > before:
             raise Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "this replica has not got as far yet")
+        if wanted.fetch_offset > partition.end_offset and not self.broker.has_lease():
+            raise Refused(  # or a consumer that is ahead of us would begin anew
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, "others may lead the partition, and have more"
+            )
         committed = self.request.isolation_level == READ_COMMITTED
         if committed:
             before = data.last_stable_offset

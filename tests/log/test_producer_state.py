@@ -351,3 +351,12 @@ def test_a_snapshot_has_kafkas_layout() -> None:
     )
     assert data[:2] == b"\0\1"
     assert data[6 : 6 + len(expected)] == expected
+
+
+def test_the_number_of_ended_transactions_changes_at_their_ends_only(log: PartitionLog) -> None:
+    """Or what is sent twice at once, the first of its producer, would be taken for late."""
+    before = log.producers.ended(7)
+    send(log, 0, transactional=True)
+    assert log.producers.ended(7) == before
+    put_marker(log, 7, commit=True)
+    assert log.producers.ended(7) != before

@@ -19,6 +19,7 @@ from tests.log.making import (
     settle,
     split,
 )
+from tests.sim.disks import Machine
 
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
@@ -434,6 +435,23 @@ def test_aborted_transactions_are_found_again(disk: RealDisk, folder: Path) -> N
         index.write_bytes(b"half an entry")
     again = PartitionLog(disk, str(folder), TOPIC_ID, SMALL_SEGMENTS)
     again.end_offset = again.written_end = log.end_offset
+    assert again.aborted_between(0, log.end_offset) == wanted
+
+
+def test_an_index_of_aborted_transactions_is_there_for_good_after_a_clean_stop() -> None:
+    """One that is not there means that none were aborted: its name has to be synced, too."""
+    machine = Machine()
+    log = PartitionLog(machine.disk, "/data/orders-0", TOPIC_ID, TopicConfig())
+    settle(log)
+    put(log, b"a", producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)
+    settle(log)
+    put_marker(log, 9, commit=False)
+    wanted = log.aborted_between(0, log.end_offset)
+    log.close()
+    settle(log)
+    again = PartitionLog(machine.after_power_loss(), "/data/orders-0", TOPIC_ID, TopicConfig())
+    again.end_offset = again.written_end = log.end_offset
+    assert wanted
     assert again.aborted_between(0, log.end_offset) == wanted
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.sim.disks import Machine
 
 from penstock.errors import Unusable
-from penstock.sim.connection import BUFFER_BYTES
+from penstock.sim.connection import BUFFER_BYTES, SimConnection
 from penstock.sim.loop import VirtualLoop, virtual_loop
 from penstock.sim.network import CONNECT_S_MAX, RESET_AFTER_S, Internet, SimNetwork
 from penstock.sim.scheduler import Scheduler
@@ -282,3 +282,21 @@ def test_the_end_of_a_process_is_noticed_by_its_peers(silently: bool) -> None:
         assert received(ours) == b""
 
     played(play)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_was_given_up_arrives_late_and_before_the_end(seed: int) -> None:
+    async def play(stage: Stage) -> None:
+        ours, theirs = await stage.connected()
+        assert isinstance(ours, SimConnection)
+        ours.hold_up(2.0)
+        ours.send([b"?"])
+        ours.close()
+        await settle()
+        assert received(theirs) is None
+        await settle()
+        await settle()
+        assert received(theirs) == b"?"
+        assert received(theirs) == b""
+
+    played(play, seed)

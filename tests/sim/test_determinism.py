@@ -26,7 +26,7 @@ def hash_of(scenario: str, seed: int) -> tuple[int, int]:
     return trace.hash, trace.count
 
 
-@pytest.mark.parametrize("scenario", ["kill", "network", "everything"])
+@pytest.mark.parametrize("scenario", ["kill", "network", "everything", "stop", "txn-stop"])
 def test_the_same_seed_gives_the_same_trace(scenario: str) -> None:
     assert hash_of(scenario, 5) == hash_of(scenario, 5)
 

@@ -12,11 +12,14 @@ from penstock.sim.scenarios import SCENARIOS
 
 SEEDS = {1: 10, 3: 4, 4: 3}
 """How many, by the brokers it takes: more of them cost more."""
+TRANSACTION_SEEDS = {1: 2, 3: 1}
+"""There are many scenarios with transactions, and their safeguards are played beside them."""
 
 
 def runs() -> Iterator[tuple[str, int, int]]:
     for name in SCENARIOS:
-        for brokers, seeds in SEEDS.items():
+        several = SEEDS if SCENARIOS[name].habits is None else TRANSACTION_SEEDS
+        for brokers, seeds in several.items():
             least = SCENARIOS[name].brokers_min
             if brokers == least or (brokers == 3 and least == 1):
                 yield from ((name, brokers, seed) for seed in range(1, seeds + 1))

@@ -113,6 +113,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "txn-calm": _transactions(faults.nothing),
     "txn-kill": _transactions(faults.kills),
     "txn-stop": _transactions(faults.stops),
+    "txn-clock": _transactions(faults.clock_jumps, habits.OPEN_LONG),
     "txn-power": _transactions(faults.power_losses),
     "txn-pause": _transactions(faults.pauses),
     "txn-store": _transactions(faults.store_faults, may_exit=_store_is_away),

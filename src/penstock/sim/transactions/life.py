@@ -32,13 +32,15 @@ class Life:
         self.is_replaced = False
         """Somebody else is to begin in its place."""
         self.is_stopping = False
+        self.is_doomed = False
+        """It crashes in its next transaction, and nobody follows it."""
         self.task = self.client.loop.create_task(self._run())
 
     async def _run(self) -> None:
         try:
             await self.session.init()
             await self.prepare()
-            while not self.is_stopping and not self.is_replaced:
+            while (self.is_doomed or not self.is_stopping) and not self.is_replaced:
                 await self.turn()
                 await self.pause()
         except (Fenced, Crashed) as end:
@@ -56,6 +58,8 @@ class Life:
 
     async def may_fail(self) -> None:
         """In the midst of a transaction."""
+        if self.is_doomed:
+            raise Crashed
         if self.asking.is_steady:
             return
         random, habits = self.client.random, self.habits

@@ -24,9 +24,8 @@ LOOK_S = 0.02
 LAST_READER = "last reader"
 WRITERS = 2
 END_S_MAX = 60.0
-LEFT_ALONE = 0.5
-"""How often a writer that has crashed in the end has no successor, so that only time ends its
-transaction."""
+LEFT_OPEN = 0.3
+"""How often a writer leaves a transaction open in the end."""
 
 
 class Role:
@@ -69,9 +68,10 @@ class Role:
         for life in self.lives:
             life.asking.is_steady = True
 
-    def end(self) -> None:
-        """Nobody follows who is over by now."""
+    def end(self, *, leaves_open: bool = False) -> None:
+        """Nobody follows who is over by now. Only time ends a transaction that is left open."""
         self._is_ending = True
+        self.latest.is_doomed = leaves_open
         for life in self.lives:
             life.is_stopping = True
 
@@ -105,14 +105,12 @@ class Stage:
 
     async def end(self) -> None:
         """When all faults are over."""
-        for role in self._roles.values():
-            if role.latest.client.random.random() > LEFT_ALONE:
-                role.calm_down()
         writers = [role for name, role in self._roles.items() if name != "copier"]
         copier = self._roles["copier"]
-        copier.calm_down()
+        for role in self._roles.values():
+            role.calm_down()
         for role in writers:
-            role.end()
+            role.end(leaves_open=self._random.random() < LEFT_OPEN)
         await self._until(lambda: all(role.is_done for role in writers), "writers to end")
         await self._read_all("early reader", 1)  # which waits for what is open
         await self._until(lambda: self._has_copied(copier), "all to be copied")

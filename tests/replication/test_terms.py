@@ -106,6 +106,27 @@ def test_a_term_that_cannot_be_noted_is_brought_by_its_first_record(
     assert leader.high_watermark == 4
 
 
+def test_a_term_that_could_not_be_noted_is_noted_once_there_is_room(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody may write to the partition, and readers wait for what was written before."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    leader = leading(log, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(notes, "write_begun", full)
+        settle(log)
+        assert leader.note_beginning_again()
+        settle(log)
+        assert not leader.advance()
+    assert leader.note_beginning_again()
+    settle(log)
+    assert leader.advance()
+    assert not leader.note_beginning_again()
+
+
 def test_a_sync_that_began_before_the_term_does_not_count_for_it(log: PartitionLog) -> None:
     token = log.begin_sync()
     leader = leading(log, 1)

@@ -112,6 +112,14 @@ class Leader:
         if self.high_watermark < self.epoch_start and len(replicas) > 1:
             self.log.begin_epoch(self.epoch, self.high_watermark)
 
+    def note_beginning_again(self) -> bool:
+        """True if the log does not know of this term: it could not be noted, as the disk was full,
+        and no record has come since. Until it is, nothing of before becomes committed."""
+        if self.over is not None or self.high_watermark >= self.epoch_start or self._is_noted:
+            return False
+        self.log.begin_epoch(self.epoch, self.high_watermark)
+        return True
+
     def follow(self, record: PartitionRecord, now_ms: float) -> bool:
         """The record was changed within the term. True if the high watermark moved."""
         self.replicas = record.replicas

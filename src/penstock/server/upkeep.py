@@ -148,7 +148,8 @@ class Upkeep:
     def _flush_due(self) -> Iterable[None]:
         now_ms = self._clock.now_ms()
         for count, replica in enumerate(self._broker.open_replicas()):
-            if replica.log.flush_due(now_ms) or replica.log.rolled:
+            is_due = replica.log.flush_due(now_ms) or replica.log.rolled
+            if is_due or (isinstance(replica, Leader) and replica.note_beginning_again()):
                 self._syncer.want(replica)
             if count % PARTITIONS_A_SLICE == 0:
                 yield

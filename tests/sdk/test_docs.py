@@ -9,9 +9,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 
 from penstock import Producer
-from penstock.api.table import APIS
 from penstock.sdk import PLACES
-from penstock.wire.messages import ApiKey
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sdk.md").read_text()
 SNIPPETS = dict(
@@ -24,8 +22,6 @@ SNIPPETS["At the top"] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 def test_a_snippet_runs(
     broker: BrokerProcess, topic: str, title: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if title == "Exactly once" and ApiKey.END_TXN not in APIS:
-        pytest.skip("the broker does not answer transactions")
     with Producer(broker.address) as producer:
         producer.send(topic, '"a book"', key="anna").result(30)
     code = SNIPPETS[title].replace("127.0.0.1:9092", broker.address).replace("orders", topic)

@@ -9,15 +9,9 @@ import pytest
 from tests.broker_process import BrokerProcess
 
 from penstock import AsyncConsumer, AsyncProducer, Consumer, Producer
-from penstock.api.table import APIS
 from penstock.sdk import Fenced, Misconfigured, PenstockError
-from penstock.wire.messages import ApiKey
 
 Make = Callable[..., Any]
-
-pytestmark = pytest.mark.skipif(
-    ApiKey.END_TXN not in APIS, reason="the broker does not answer transactions"
-)
 
 
 def transactional(broker: BrokerProcess, name: str, **options: Any) -> Producer:

@@ -160,7 +160,9 @@ async def test_who_lost_what_was_not_synced_is_not_eligible_by_a_setting_of_late
     await brokers.set_topic("flush.on.acks.all", "true")
     await brokers.stop(1)
     await brokers.start(2)
-    assert (brokers.record.leader, brokers.record.isr, brokers.record.eligible) == (-1, (1,), ())
+    assert (brokers.record.isr, brokers.record.eligible) == ((1,), ())
+    await brokers.until(lambda: brokers.record.leader == -1)
+    assert (brokers.record.isr, brokers.record.eligible) == ((1,), ())
     await brokers.start(1)
     await brokers.until(lambda: brokers.record.leader == 1)
 

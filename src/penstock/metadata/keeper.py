@@ -117,13 +117,13 @@ class Keeper:
         )
 
     def _conflict_text(self, conflict: Conflict) -> str:
+        told = "others changed the same metadata each time"
         if conflict.revision < self.image.revision:
-            return (
-                f"the store is at revision {conflict.revision}, and this broker has seen "
-                f"{self.image.revision}: if it was put back from a backup, stop all brokers, and "
-                "start them again"
+            told += (
+                f"; or the store was put back from a backup, as it is at {conflict.revision} and "
+                f"was at {self.image.revision}: then stop all brokers, and start them again"
             )
-        return "others changed the same metadata each time"
+        return told
 
     async def _commit(self, commit: Commit[T]) -> int:
         try:

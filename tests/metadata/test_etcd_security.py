@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
@@ -18,6 +19,16 @@ from penstock.metadata.store import Events
 from penstock.metadata.stores.etcd_messages import AUTHENTICATE, RANGE
 
 QUICK_MS = 500
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""asyncio leaves a socket to the collector when time is up in the middle of a TLS handshake."""
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """Here, and not in the middle of another test."""
+    yield
+    gc.collect()
 
 
 BROKER = {"user": "broker", "password": "secret"}
@@ -240,9 +251,7 @@ async def test_plain_connections_to_a_server_with_tls_are_told(encrypted: EtcdPr
         await open_store(url_of(encrypted), timeout_ms=QUICK_MS)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_tls_to_a_plain_server_is_told(authority: Authority) -> None:
-    """asyncio leaves the socket to the collector if time is up in the middle of a TLS handshake."""
     with pytest.raises(Unusable, match="whether it wants TLS"):
         await open_store(url_of(shared_server()), timeout_ms=QUICK_MS, ca_file=authority.file)
 

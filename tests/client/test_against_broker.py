@@ -19,6 +19,8 @@ from penstock.client.producer import Delivery, Producer
 from penstock.client.reader import Reader, batches, fetch
 from penstock.errors import ErrorCode
 
+TRANSACTIONS = 100
+
 
 @pytest.fixture
 def client(broker: BrokerProcess) -> Iterator[WireClient]:
@@ -136,3 +138,20 @@ def test_who_begins_with_the_same_id_shuts_out_the_one_before(
     assert caught.value.code is ErrorCode.PRODUCER_FENCED
     assert end(client, heir, is_commit=False).epoch > heir.epoch
     assert values_in(client, topic) == []
+
+
+def test_transactions_one_right_after_the_other_are_not_refused(
+    client: WireClient, topic: str
+) -> None:
+    """A commit is answered before the partitions have its marker, which may come between the next
+    transaction's first record and the answer of its coordinator."""
+    admin.create_topic(client, topic)
+    opened = begin(client, topic)
+    for number in range(TRANSACTIONS):
+        producer = Producer(client, topic, transaction=opened)
+        producer.send(b"%d" % number)
+        producer.flush()
+        commit_offsets(client, opened, topic, {(topic, 0): number + 1})
+        opened = end(client, opened, is_commit=True)
+    begin(client, topic)  # which waits until the last one is over
+    assert values_in(client, topic) == [b"%d" % number for number in range(TRANSACTIONS)]

@@ -23,6 +23,7 @@ from penstock.wire.messages.k00_produce import (
     TopicProduceResponse,
 )
 from penstock.wire.messages.k22_init_producer_id import InitProducerIdResponse
+from penstock.wire.records import Record
 
 MakeProducer = Callable[..., Producer]
 
@@ -100,6 +101,18 @@ def test_a_full_batch_goes_out_by_itself(
     for value in (b"a", b"b", b"c"):
         producer.send(value, partition=0)
     assert [values for _, _, values in batches(broker)] == [[b"a", b"b"]]
+
+
+def test_many_records_go_out_in_batches_as_single_ones_do(
+    broker: ScriptedBroker, producer_of: MakeProducer
+) -> None:
+    producer = producer_of(batch_records=2)
+    producer.send(b"a", partition=1)
+    producer.send_all([Record(9, 1000, None, value) for value in (b"b", b"c", b"d", b"e")], 1)
+    producer.flush()
+    sent = [(index, header.base_sequence, values) for index, header, values in batches(broker)]
+    assert sent == [(1, 0, [b"a", b"b"]), (1, 2, [b"c", b"d"]), (1, 4, [b"e"])]
+    assert batches(broker)[-1][1].base_timestamp == 1000
 
 
 def test_an_idempotent_producer_numbers_its_records_by_partition(

@@ -15,8 +15,10 @@ from penstock.sdk import (
     DeliveryFailed,
     Json,
     Message,
+    Misconfigured,
     NotDeserializable,
     NotSerializable,
+    PenstockError,
     Unreachable,
 )
 
@@ -74,7 +76,7 @@ async def test_a_failed_delivery_is_raised_where_it_is_awaited(
         with pytest.raises(DeliveryFailed, match=name):
             await producer.flush()
         with pytest.raises(NotSerializable):
-            await producer.send(name, 1.5)
+            await producer.send(name, 1.5)  # type: ignore[arg-type]
 
 
 async def test_a_broker_that_is_not_there() -> None:
@@ -129,6 +131,99 @@ async def test_who_is_cancelled_while_waiting_loses_nothing(
         found = await consumer.poll(10)
     assert found
     assert found.value == "v"
+
+
+async def test_a_batch_that_nobody_waits_for_any_more_is_handed_out_later(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    for number in range(30):
+        producer.send(name, str(number))
+    producer.flush()
+    async with reading(broker, name) as consumer:
+        waiting = asyncio.ensure_future(anext(aiter(consumer.batches(1000, timeout=60))))
+        while len(consumer.consumer.buffer) < 30:
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        found: list[str] = []
+        async for batch in consumer.batches(10):
+            found += [message.value for message in batch]
+    assert found == [str(number) for number in range(30)]
+
+
+async def test_what_cannot_be_read_is_told_also_after_a_cancelled_wait(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    producer.send(name, "nothing").result(10)
+    async with reading(broker, name, deserializer=Json(int)) as consumer:
+        waiting = asyncio.create_task(consumer.poll(60))
+        while not consumer.consumer.buffer.is_stuck:
+            assert not waiting.done()
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises((asyncio.CancelledError, NotDeserializable)) as first:
+            await waiting
+        if first.type is asyncio.CancelledError:
+            with pytest.raises(NotDeserializable):
+                await consumer.poll(10)
+
+
+@pytest.mark.parametrize("way", ["poll", "batches", "iteration"])
+async def test_a_program_that_takes_its_time_is_alive_for_its_group(
+    broker: BrokerProcess, producer: Producer, make_topic: Make, way: str
+) -> None:
+    name = make_topic()
+    for number in range(40):
+        producer.send(name, str(number))
+    producer.flush()
+    async with reading(broker, name) as consumer:
+        batches, messages = aiter(consumer.batches(4)), aiter(consumer)
+        steps: dict[str, Callable[[], Any]] = {
+            "poll": lambda: consumer.poll(10),
+            "batches": lambda: anext(batches),
+            "iteration": lambda: anext(messages),
+        }
+        for _ in range(5):
+            assert await steps[way]()
+            assert not consumer.consumer.breath.is_due
+            consumer.consumer.breath.is_due = True
+
+
+async def test_a_batch_takes_no_more_than_it_was_asked_for(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    for number in range(40):
+        producer.send(name, str(number))
+    producer.flush()
+    async with reading(broker, name) as consumer:
+        assert len(await anext(aiter(consumer.batches(4)))) <= 4
+        assert len(consumer.consumer.buffer) == 0
+
+
+async def test_a_consumer_may_be_closed_twice_and_says_that_it_is(
+    broker: BrokerProcess, make_topic: Make
+) -> None:
+    consumer = reading(broker, make_topic())
+    await consumer.poll(0)
+    await consumer.close()
+    await consumer.close()
+    with pytest.raises(PenstockError, match="closed"):
+        await consumer.poll(0)
+
+
+async def test_a_handler_that_is_no_coroutine_is_refused(
+    broker: BrokerProcess, producer: Producer, make_topic: Make
+) -> None:
+    name = make_topic()
+    producer.send(name, "v").result(10)
+    handler: Any = print
+    async with reading(broker, name) as consumer:
+        with pytest.raises(Misconfigured, match="async def"):
+            await consumer.process(handler, dead_letters=f"{name}.dlq")
 
 
 async def test_dead_letters(broker: BrokerProcess, producer: Producer, make_topic: Make) -> None:

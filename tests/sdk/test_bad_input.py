@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
 
-from penstock import Consumer, Producer
+from penstock import Admin, Consumer, Producer
 from penstock.sdk import (
     DeliveryFailed,
     Json,
@@ -63,9 +64,95 @@ def test_a_value_that_does_not_serialize(
         assert len(producer) == 0
 
 
+def test_a_serializer_that_gives_no_bytes(broker: BrokerProcess, make_topic: Make) -> None:
+    class Forgetful:
+        made: Any = None
+
+        def serialize(self, value: object) -> Any:
+            return self.made
+
+    with Producer(broker.address, serializer=Forgetful()) as producer:
+        with pytest.raises(NotSerializable, match="returned NoneType and not bytes"):
+            producer.send(make_topic(), "v")
+        Forgetful.made = "text"
+        with pytest.raises(NotSerializable, match="returned str and not bytes"):
+            producer.send("topic", "v")
+
+
 def test_a_partition_that_is_not_there(producer: Producer, make_topic: Make) -> None:
-    with pytest.raises(PenstockError, match="partition"):
+    with pytest.raises(PenstockError, match=r"has no such partition.*give another, or none"):
         producer.send(make_topic(), "v", partition=7).result(30)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"partition": -1}, "partition=-1: give a whole number from 0"),
+        ({"partition": "1"}, "partition='1'"),
+        ({"partition": True}, "partition=True"),
+        ({"partition": 2**40}, "partition=1099511627776"),
+        ({"timestamp": 1.5}, "timestamp=1.5"),
+        ({"timestamp": -5}, "timestamp=-5"),
+        ({"timestamp": 2**70}, "timestamp="),
+        ({"headers": {"a": 1}}, "1 is neither text nor bytes"),
+        ({"headers": {1: "x"}}, "1 is no text"),
+        ({"headers": "abc"}, "headers 'abc'"),
+        ({"headers": 5}, "headers 5"),
+        ({"tags": {"a": "\ud800"}}, "headers"),
+        ({"on_delivery": 5}, "on_delivery=5 cannot be called"),
+    ],
+)
+def test_what_a_message_cannot_have(
+    producer: Producer, make_topic: Make, words: Any, expected: str
+) -> None:
+    with pytest.raises(PenstockError, match=expected):
+        producer.send(make_topic(), "v", **words)
+    assert len(producer) == 0
+
+
+@pytest.mark.parametrize("topic", ["", None, 5, b"x"])
+def test_what_is_no_name_of_a_topic(producer: Producer, topic: Any) -> None:
+    with pytest.raises(Misconfigured, match="is no topic's name"):
+        producer.send(topic, "v")
+
+
+@pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
+@pytest.mark.parametrize("address", ["", "localhost", "127.0.0.1:1,", "a:b", None, ["a:1"], b"a:1"])
+def test_what_is_no_address(kind: str, address: Any) -> None:
+    make: dict[str, Make] = {
+        "producer": Producer,
+        "consumer": partial(Consumer, topics="t", group="g"),
+        "admin": Admin,
+    }
+    with pytest.raises(Misconfigured, match=r"is no (broker's )?address: give .?HOST:PORT"):
+        make[kind](address)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"timeout": -1}, "timeout=-1 is no time"),
+        ({"timeout": None}, "timeout=None is no time"),
+        ({"timeout": float("nan")}, "timeout=nan is no time"),
+        ({"partitioner": 5}, "partitioner=5 cannot be called"),
+        ({"serializer": None}, r"has no serialize\(\)"),
+        ({"serializer": Json}, r"has no serialize\(\): give an object"),
+        ({"settings": "x"}, "settings='x': give a dict"),
+        ({"settings": {"delivery.report.only.error": True}}, "delivery.report.only.error=false"),
+    ],
+)
+def test_what_a_producer_cannot_be(words: Any, expected: str) -> None:
+    with pytest.raises(Misconfigured, match=expected):
+        Producer(NOWHERE, **words)
+
+
+@pytest.mark.parametrize("choice", [None, "0", 99, -1])
+def test_a_partitioner_that_chooses_no_partition(
+    broker: BrokerProcess, make_topic: Make, choice: Any
+) -> None:
+    producer = Producer(broker.address, partitioner=lambda key, count: choice)
+    with producer, pytest.raises(Misconfigured, match=f"has chosen {choice!r} .*give 0 to 0"):
+        producer.send(make_topic(), "v")
 
 
 def test_a_message_that_is_too_large_for_librdkafka(producer: Producer, make_topic: Make) -> None:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.group_stage import wait_until
 
 from penstock import Consumer, Producer
+from penstock.client.admin import create_topic
 from penstock.client.cluster import WireClient
 from penstock.client.group_offsets import committed_offsets
-from penstock.sdk import Int64, Json, NotDeserializable, PenstockError, TopicPartition
-from penstock.sdk import consumer as consumer_module
+from penstock.sdk import (
+    Int64,
+    Json,
+    Misconfigured,
+    NotDeserializable,
+    PenstockError,
+    TimedOut,
+    TopicPartition,
+)
 from penstock.sdk.semantics import COMMIT_INTERVAL_S, Tune
 
 Make = Callable[..., Any]
@@ -152,11 +162,12 @@ def test_while_messages_take_long_what_is_processed_is_committed(
     consumer_of: Make,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(consumer_module, "BREATH_S", 0.0)
     monkeypatch.setitem(COMMIT_INTERVAL_S, Tune.LATENCY, 0.0)
     name = make_topic()
     fill(producer, name, 50)
-    for message in consumer_of(name):
+    consumer = consumer_of(name)
+    for message in consumer:
+        consumer.breath.is_due = True
         if message.value == "20":
             break
     deadline = time.monotonic() + WAIT_S
@@ -175,6 +186,91 @@ def test_at_most_once_commits_before_it_hands_out(
     first = consumer.poll(WAIT_S)
     assert first.value == "0"
     assert (committed(broker, name) or 0) >= 1
+
+
+def test_at_most_once_a_commit_does_not_bring_back_what_is_about_to_be_handed_out(
+    broker: BrokerProcess, producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic()
+    fill(producer, name, 10)
+    consumer = consumer_of(name, delivery="at-most-once")
+    take(consumer, 3)
+    before = committed(broker, name)
+    consumer.commit()
+    assert committed(broker, name) == before
+
+
+def test_at_most_once_who_leaves_gives_back_what_nobody_was_handed(
+    producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic()
+    fill(producer, name, 10)
+    with consumer_of(name, delivery="at-most-once") as consumer:
+        assert take(consumer, 3) == numbers(0, 3)
+    assert take(consumer_of(name, delivery="at-most-once"), 7) == numbers(3, 10)
+
+
+def test_what_cannot_be_read_comes_again_unless_the_program_goes_on(
+    broker: BrokerProcess, producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic()
+    for value in ("0", "no number", "2"):
+        producer.send(name, value)
+    producer.flush()
+    for _ in range(2):
+        with pytest.raises(NotDeserializable), consumer_of(name, deserializer=Json(int)) as dying:
+            take(dying, 3)
+        assert committed(broker, name) == 1
+    with consumer_of(name, deserializer=Json(int)) as living:
+        with pytest.raises(NotDeserializable):
+            living.poll(WAIT_S)
+        assert living.poll(WAIT_S).value == 2
+    assert committed(broker, name) == 3
+
+
+def test_a_commit_while_a_batch_is_gathered_leaves_that_out(
+    broker: BrokerProcess, producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic(2)
+    fill(producer, name, 10)
+    seen: list[int | None] = []
+
+    def commit(_: list[TopicPartition]) -> None:
+        if not seen:
+            first.commit()
+            seen.append(committed(broker, name))
+
+    first = consumer_of(name, on_revoke=commit)
+    second = consumer_of(name)
+    wait_until(lambda: first.fill(0.1), "the first has messages")
+    deadline = time.monotonic() + WAIT_S
+    while not seen:
+        assert time.monotonic() < deadline
+        second.poll(0.05)
+        first.fill_up(1000, 0.05)
+    assert seen[0] in (None, 0)
+
+
+def test_slow_messages_after_fast_ones_are_no_reason_to_be_thrown_out(
+    producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    """After each message it is looked whether the group is to hear of us."""
+    name = make_topic()
+    fill(producer, name, 50)
+    consumer, heard = consumer_of(name), list[str]()
+    is_due = False
+    for message in consumer:
+        if is_due and not consumer.breath.is_due:
+            heard.append(message.value)
+        is_due = consumer.breath.is_due = message.value in ("10", "30", "31")
+    assert heard == ["11", "31", "32"]
+
+
+def test_a_breath_falls_due_by_itself(make_topic: Make, consumer_of: Make) -> None:
+    consumer = consumer_of(make_topic())
+    consumer.poll(0)
+    consumer.breath.is_due = False
+    wait_until(lambda: consumer.breath.is_due, "the breath is due")
 
 
 def test_partitions_that_go_are_committed_and_read_on_by_the_other(
@@ -232,6 +328,23 @@ def test_a_paused_partition_goes_on_where_it_was(
     assert consumer.poll(0.5) is None
     consumer.resume(TopicPartition(name, 0))
     assert take(consumer, 15) == numbers(5, 20)
+
+
+def test_a_pause_of_one_partition_does_not_change_where_the_others_are(
+    producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic(2)
+    fill(producer, name, 10, 0)
+    fill(producer, name, 10, 1)
+    consumer = consumer_of(name)
+    while len(consumer.buffer) < 20:
+        consumer.fill_up(20, 0.1)
+    consumer.pause(TopicPartition(name, 1))
+    assert [message.partition for message in consumer.gather(20, 0)] == [0] * 10
+    assert consumer.buffer.handed() == {TopicPartition(name, 0): 10, TopicPartition(name, 1): 0}
+    consumer.resume()
+    assert take(consumer, 10) == numbers(0, 10)
+    assert consumer.buffer.handed() == {TopicPartition(name, 0): 10, TopicPartition(name, 1): 10}
 
 
 @pytest.mark.parametrize("protocol", ["consumer", "classic"])
@@ -324,5 +437,41 @@ def test_a_closed_consumer_says_so(make_topic: Make, consumer_of: Make) -> None:
     consumer = consumer_of(make_topic())
     consumer.close()
     consumer.close()
-    with pytest.raises(PenstockError, match="closed"):
-        consumer.poll(0)
+    calls: list[Callable[[], Any]] = [
+        lambda: consumer.poll(0),
+        lambda: consumer.assignment,
+        consumer.pause,
+        consumer.resume,
+        consumer.rewind,
+    ]
+    for call in calls:
+        with pytest.raises(PenstockError, match="closed"):
+            call()
+
+
+def test_partitions_of_others_are_refused(make_topic: Make, consumer_of: Make) -> None:
+    name = make_topic()
+    consumer = consumer_of(name)
+    with pytest.raises(Misconfigured, match="none yet"):
+        consumer.seek(name, 0, 1)
+    wait_until(lambda: consumer.poll(0.1) or consumer.assignment, "it has its partition")
+    for call in (consumer.pause, consumer.resume):
+        with pytest.raises(Misconfigured, match=f"its partitions are {name}-0"):
+            call(TopicPartition(name, 7))
+
+
+def test_a_commit_and_a_close_take_no_longer_than_the_timeout(tmp_path: Path, topic: str) -> None:
+    own = BrokerProcess(tmp_path / "data").start()
+    with WireClient(own.address) as client:
+        create_topic(client, topic, 1)
+    with Producer(own.address) as producer:
+        producer.send(topic, "v")
+    consumer = Consumer(own.address, topic, group="g", timeout=10.0)
+    assert consumer.poll(WAIT_S)
+    own.kill()
+    consumer.timeout = 0.2
+    consumer.commits.timeout_s = 0.2
+    with pytest.raises(TimedOut, match="the commit was not done"):
+        consumer.commit()
+    with pytest.raises(TimedOut, match="leaving the group was not done"):
+        consumer.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock import Producer
-from penstock.sdk import Json, Message
+from penstock.sdk import Json, Message, Misconfigured, processing
 
 Make = Callable[..., Any]
 
@@ -82,3 +82,32 @@ def test_without_a_topic_for_them_the_failure_is_raised_and_the_message_comes_ag
     with pytest.raises(ZeroDivisionError), consumer_of(name) as consumer:
         consumer.process(lambda message: 1 // 0, retries=0)
     assert consumer_of(name).poll(10).value == "v"
+
+
+def test_the_producer_that_is_given_is_used(
+    producer: Producer, make_topic: Make, consumer_of: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = make_topic()
+    producer.send(name, "v").result(10)
+    made: list[Any] = []
+
+    class Noted(Producer):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            made.append(self)
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(processing, "Producer", Noted)
+    given = Noted(producer.bootstrap)
+    consumer_of(name).process(
+        lambda message: 1 // 0, retries=0, dead_letters=f"{name}.dlq", producer=given
+    )
+    given.close()
+    assert made == [given]
+
+
+@pytest.mark.parametrize("options", [{"retries": -1}, {"backoff": -1.0}, {"producer": object()}])
+def test_options_that_cannot_be_are_refused(
+    make_topic: Make, consumer_of: Make, options: dict[str, Any]
+) -> None:
+    with pytest.raises(Misconfigured, match=next(iter(options))):
+        consumer_of(make_topic()).process(print, **options)

@@ -17,6 +17,7 @@ from penstock.client.cluster import WireClient
 from penstock.client.partitioning import murmur2, partition_for_key
 from penstock.sdk import DeliveryFailed, Int64, Json, Misconfigured, PenstockError, Sending, raw
 from penstock.sdk.routing import Spread
+from penstock.testing import Broker
 
 Make = Callable[..., Any]
 WAIT_S = 30.0
@@ -162,6 +163,28 @@ def test_values_of_other_types(broker: BrokerProcess, make_topic: Make, consumer
     )
 
 
+def test_changes_of_partitions_are_followed_after_an_outage_that_nobody_notices(
+    penstock_fresh_broker: Broker,
+) -> None:
+    broker = penstock_fresh_broker
+    name = broker.topic("orders", 4)
+    with Producer(broker.bootstrap, tune="latency", timeout=1.0) as sender:
+        sender.send(name, "v", key="k").result(WAIT_S)
+        broker.admin.topics.set_configs(name, {"partitions.open": 2})
+        wait_until(lambda: bool(sender.router.changes))
+        broker.pause()
+        sent = [sender.send(name, "v", key=str(number)) for number in range(40)]
+        assert not any(each.is_done for each in sent)
+        broker.resume()
+        assert {each.result(WAIT_S).partition for each in sent} == {0, 1, 2, 3}
+        keys = [str(number) for number in range(40)]
+        wait_until(
+            lambda: (
+                {sender.send(name, "v", key=key).result(WAIT_S).partition for key in keys} == {0, 1}
+            )
+        )
+
+
 # What goes wrong.
 
 
@@ -221,6 +244,55 @@ def test_a_callback_is_told_of_success(producer: Producer, make_topic: Make) -> 
     producer.send(make_topic(), "v", on_delivery=told.append)
     producer.flush()
     assert [each.result().offset for each in told] == [0]
+
+
+def test_a_callback_that_fails_stops_nobody_else(
+    producer: Producer, make_topic: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = make_topic()
+    first = producer.send(name, "0", on_delivery=_fail)
+    wait_until(lambda: bool(producer.poll(0) or first.is_done))
+    assert producer.send(name, "1").result(WAIT_S).offset == 1
+    producer.flush()
+    assert "on_delivery has failed" in caplog.text
+    assert "a mistake" in caplog.text
+
+
+def test_a_callback_that_fails_hides_no_failure(
+    broker: BrokerProcess, too_large: tuple[str, str]
+) -> None:
+    def look_and_fail(sending: Sending) -> None:
+        sending.exception()
+        _fail(sending)
+
+    for mistaken in (_fail, look_and_fail):
+        sender = Producer(broker.address, tune="latency")
+        sender.send(*too_large, on_delivery=mistaken)
+        with pytest.raises(DeliveryFailed, match="was not delivered"):
+            sender.close()
+
+
+def _fail(_: Sending) -> None:
+    raise RuntimeError("a mistake")
+
+
+def test_what_is_given_up_at_close_has_failed(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    broker = own_broker().start()
+    sender = Producer(broker.address)
+    sender.send(topic, "0").result(WAIT_S)
+    broker.kill()
+    sent = [sender.send(topic, str(number), key="k") for number in range(3)]
+    with pytest.raises(DeliveryFailed, match=r"and 2 more\) was not delivered.*given up") as it:
+        sender.close(0.1)
+    assert it.value.count == 3
+    assert all(each.is_done for each in sent)
+
+
+def test_a_producer_is_true_whatever_it_has_to_send(producer: Producer) -> None:
+    assert len(producer) == 0
+    assert producer
 
 
 def test_an_exception_of_the_application_is_the_one_that_is_raised(

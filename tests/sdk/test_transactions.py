@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.group_stage import wait_until
 
 from penstock import AsyncConsumer, AsyncProducer, Consumer, Producer
 from penstock.sdk import Fenced, Misconfigured, PenstockError
@@ -188,3 +190,51 @@ async def test_copying_from_asyncio(
                     await writer.enqueue(target, message.value)
     copied = committed_values(consumer_of(target, delivery="exactly-once"))
     assert copied == [str(number) for number in range(50)]
+
+
+def test_a_batch_has_nothing_of_a_partition_that_went_while_it_was_gathered(
+    producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    """Another member reads that; nobody would commit it with this batch."""
+    name, revoked = make_topic(2), list[Any]()
+    for number in range(20):
+        producer.send(name, str(number), partition=number % 2)
+    producer.flush()
+    first = consumer_of(name, delivery="exactly-once", on_revoke=revoked.extend)
+    second = consumer_of(name, delivery="exactly-once")
+
+    def join() -> None:
+        wait_until(lambda: len(first.buffer) == 20, "the first has all messages")
+        second.poll(0)
+
+    joining = Thread(target=join)
+    joining.start()
+    batch: list[Any] = []
+    while not revoked:
+        first.rewind()
+        batch = first.gather(100, 2.0)
+    joining.join()
+    assert {each.place for each in batch} == set(first.assignment)
+    assert len(batch) == 10
+
+
+def test_what_a_process_that_died_has_left_open_holds_nobody_up(
+    broker: BrokerProcess, producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    """Its offsets cannot be read before its transaction is over, which the next one ends at once:
+    without that, the group would wait for the timeout of a minute."""
+    name = make_topic()
+    fill(producer, name, 3)
+    dying, reader = transactional(broker, name), consumer_of(name, delivery="exactly-once")
+    batch = next(reader.transactions(dying)).__enter__()
+    dying.send(name, "never seen").result(10)
+    batch.transaction.send_offsets(reader)
+    reader.close()
+    found: list[str] = []
+    with transactional(broker, name) as heir:
+        for batch in consumer_of(name, delivery="exactly-once").transactions(heir):
+            with batch:
+                found += [message.value for message in batch]
+    assert found == ["0", "1", "2"]
+    with pytest.raises(Fenced):
+        dying.close()

@@ -101,6 +101,19 @@ class WireClient:
         missing = code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         raise refused(f"topic {name}", code, "there is no such topic" if missing else None)
 
+    def known_topic(self, name: str) -> Topic | None:
+        """As last heard of, without asking."""
+        return self._topics.get(name)
+
+    def topic_if_any(self, name: str, *, deadline: float = 0.0) -> Topic | None:
+        """The same; None if there is no such topic."""
+        try:
+            return self.topic(name, deadline=deadline)
+        except ClientError as error:
+            if not error.is_missing:
+                raise
+            return None
+
     def brokers(self, deadline: float = 0.0) -> dict[int, Address]:
         if not self._brokers or self._is_stale:
             self.metadata([], deadline=deadline)
@@ -185,7 +198,7 @@ class WireClient:
             except ClientError as error:
                 if changes and _is_undecided(error):
                     raise _undecided(error) from None
-                until = missing_until if _is_missing(error) else deadline
+                until = missing_until if error.is_missing else deadline
                 if not self._may_pass(error, changes) or time.monotonic() + pause_s >= until:
                     raise
             self.forget()
@@ -197,7 +210,7 @@ class WireClient:
         return min(deadline, time.monotonic() + patience_s)
 
     def _may_pass(self, error: ClientError, changes: bool) -> bool:
-        if changes and _is_missing(error):
+        if changes and error.is_missing:
             return False
         if isinstance(error, Unreachable):
             return self._has_met_cluster  # who was never reached is not waited for
@@ -226,7 +239,3 @@ def _is_undecided(error: ClientError) -> bool:
 def _undecided(error: ClientError) -> ClientError:
     unknown = "whether the change was made is not known: look before you repeat it"
     return Lost(error.code, f"{error}; {unknown}", f"{error.said}; {unknown}")
-
-
-def _is_missing(error: ClientError) -> bool:
-    return error.code in {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}

@@ -45,12 +45,12 @@ def drain(client: WireClient, broker: int, at_once: int, tell: Tell) -> None:
         held = [named for named, each in held_by(client, broker).items() if each.leader >= 0]
         if not held:
             return
-        progress = progress_of(client, len(held))
-        tell(progress)
-        if progress.moving < at_once:
+        moving = len(moves(client))
+        if moving < at_once:
             plan = drain_plan(client, broker, members(client)[0])
             led = ((named, plan[named]) for named in held if named in plan)
-            reassign(client, dict(islice(led, at_once - progress.moving)))
+            reassign(client, dict(islice(led, at_once - moving)))
+        tell(progress_of(client, len(held)))
         client.sleep(LOOK_S)
 
 

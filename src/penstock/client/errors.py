@@ -28,6 +28,7 @@ RETRIABLE = frozenset(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
     }
 )
 """What may pass by itself once the cluster has settled, or our picture of it is up to date."""
@@ -78,6 +79,11 @@ class ClientError(Exception):
     @property
     def is_retriable(self) -> bool:
         return self.code in RETRIABLE
+
+    @property
+    def is_missing(self) -> bool:
+        """The broker knows no such topic or partition."""
+        return self.code in {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
 
 
 class Unreachable(ClientError):

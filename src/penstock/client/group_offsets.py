@@ -44,14 +44,23 @@ class CommittedOffset(NamedTuple):
     """How long the first record that was not read has been waiting."""
 
 
-def committed_offsets(client: WireClient, group: str) -> dict[Place, CommittedOffset]:
-    """All that a group has; nothing if there is no such group."""
+def committed_offsets(
+    client: WireClient, group: str, *, is_final: bool = False
+) -> dict[Place, CommittedOffset]:
+    """All that a group has; nothing if there is no such group.
+
+    `is_final`: transactions that are about to change it are waited for.
+    """
     wanted = OffsetFetchRequestGroup(group_id=group, topics=None)
-    request = OffsetFetchRequest(groups=[wanted], with_lag=True)
+    request = OffsetFetchRequest(groups=[wanted], require_stable=is_final, with_lag=True)
 
     def read(answer: OffsetFetchResponse, _: int) -> OffsetFetchResponseGroup:
         (told,) = answer.groups
         check(f"group {group}", told.error_code)
+        for topic in told.topics:
+            for each in topic.partitions:
+                if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT:
+                    raise refused(f"group {group}", each.error_code, "a transaction is under way")
         return told
 
     told = ask_coordinator(client, group, request, OffsetFetchResponse, read)

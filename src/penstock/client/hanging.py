@@ -3,10 +3,14 @@
 Such a one holds up everybody who reads only what is committed, and compaction. None should come
 about: every partition is looked for in its transaction before a record is taken. Where one has,
 by records of another broker or of an older release, say, its partition is told that it is aborted.
+
+If its coordinator did know it, half of a transaction would be committed then. So all coordinators
+must have answered, and stay who they are meanwhile; and what was written just now does not hang.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -27,6 +31,11 @@ from penstock.wire.messages.k61_describe_producers import (
     TopicRequest,
 )
 
+COORDINATORS = "__transaction_state"
+"""Who leads a partition of this topic is the coordinator of what is in it."""
+IDLE_MS = 15 * 60_000
+"""As long as a transaction may be open, unless brokers are set to allow for more."""
+
 
 class OpenHere(NamedTuple):
     """A producer that has a transaction open in a partition."""
@@ -39,6 +48,12 @@ class OpenHere(NamedTuple):
     first_offset: int
     last_ms: int
     """When it wrote last, or -1."""
+
+    def is_idle(self, idle_ms: int) -> bool:
+        """Whether it has written nothing for so long. If that is not known, not yet."""
+        if not idle_ms:
+            return True
+        return 0 <= self.last_ms <= time.time_ns() // 1_000_000 - idle_ms
 
 
 def open_in(client: WireClient, names: Iterable[str]) -> list[OpenHere]:
@@ -54,14 +69,39 @@ def open_in(client: WireClient, names: Iterable[str]) -> list[OpenHere]:
     return client.retry(attempt)
 
 
-def hanging_in(client: WireClient, names: Iterable[str]) -> list[OpenHere]:
+def hanging_in(client: WireClient, names: Iterable[str], idle_ms: int = IDLE_MS) -> list[OpenHere]:
     """Those that no coordinator knows of. They are looked for a second time: a transaction may
     have begun or ended between two looks."""
     names = list(names)
-    first = set(_unknown(client, open_in(client, names)))
-    if not first:
-        return []
-    return [each for each in _unknown(client, open_in(client, names)) if each in first]
+
+    def attempt(deadline: float) -> list[OpenHere]:
+        before = coordinators(client, deadline)
+        first = set(_unknown(client, open_in(client, names)))
+        found = [each for each in _unknown(client, open_in(client, names)) if each in first]
+        if coordinators(client, deadline) != before:
+            raise refused(COORDINATORS, ErrorCode.NOT_COORDINATOR, "it has other leaders by now")
+        return [each for each in found if each.is_idle(idle_ms)]
+
+    return client.retry(attempt)
+
+
+def coordinators(client: WireClient, deadline: float = 0.0) -> dict[int, tuple[int, int]]:
+    """By partition, its leader and since which epoch. Raises ClientError while one has none: what
+    its coordinator knows cannot be told then, and is not nothing."""
+    told = client.metadata([COORDINATORS], deadline=deadline)
+    code = told.refusals.get(COORDINATORS, ErrorCode.NONE)
+    if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        check(COORDINATORS, code)
+    topic = told.topics.get(COORDINATORS)
+    partitions = topic.partitions.values() if topic is not None else ()
+    for each in partitions:
+        if each.leader not in told.brokers:
+            raise refused(
+                f"{COORDINATORS}-{each.index}",
+                ErrorCode.LEADER_NOT_AVAILABLE,
+                "no broker leads it now, so nobody can tell its transactions",
+            )
+    return {each.index: (each.leader, each.leader_epoch) for each in partitions}
 
 
 def abort_here(client: WireClient, found: OpenHere) -> None:

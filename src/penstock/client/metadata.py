@@ -13,6 +13,7 @@ from penstock.wire.messages.k03_metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from penstock.wire.primitives import NULL_UUID
 
 NO_BROKER = -1
 
@@ -25,6 +26,8 @@ class Partition:
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
     offline: tuple[int, ...]
+    log_id: bytes = b""
+    """What its records are known by, where that is another one than the topic's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,21 @@ class Topic:
     partitions: dict[int, Partition]
     open_partitions: int = -1
     """How many are to stay, where the topic is to have fewer; else -1."""
+    log_id: bytes = b""
+    """What its records are known by, where it has another id since it lost partitions."""
+    sealed_from: str = ""
+    """The topic that had its partitions before, if it is what was left of one."""
+    sealed_first: int = -1
+    """Which of them is the first one here."""
 
     @property
     def writable(self) -> int:
         """How many partitions, from the first on, new records go to."""
         return len(self.partitions) if self.open_partitions < 0 else self.open_partitions
+
+    def log_id_of(self, index: int) -> bytes:
+        """Stays with the records of a partition, whatever becomes of its topic."""
+        return self.partitions[index].log_id or self.log_id or self.topic_id
 
     def leader_of(self, index: int) -> int:
         about = f"{self.name}-{index}"
@@ -100,6 +113,9 @@ def _topic(name: str, told: MetadataResponseTopic) -> Topic:
         told.is_internal,
         dict(sorted(partitions.items())),
         told.open_partitions,
+        _id(told.log_id),
+        told.sealed_from,
+        told.sealed_first,
     )
 
 
@@ -111,4 +127,9 @@ def _partition(told: MetadataResponsePartition) -> Partition:
         replicas=tuple(told.replica_nodes),
         in_sync=tuple(told.isr_nodes),
         offline=tuple(told.offline_replicas),
+        log_id=_id(told.log_id),
     )
+
+
+def _id(told: bytes) -> bytes:
+    return b"" if told == NULL_UUID else told

@@ -81,10 +81,19 @@ class _Question(Generic[M, T]):
 
 
 def offsets_at(
-    client: WireClient, topic: str, timestamps: Mapping[int, int], *, replica_id: int = _CONSUMER
+    client: WireClient,
+    topic: str,
+    timestamps: Mapping[int, int],
+    *,
+    replica_id: int = _CONSUMER,
+    committed: bool = False,
 ) -> dict[int, Found]:
-    """For each partition, the first record that is not older than the timestamp given for it."""
-    return _ask_leaders(client, _places(client, topic, timestamps, replica_id))
+    """For each partition, the first record that is not older than the timestamp given for it.
+
+    `committed`: LATEST is where transactions that are open begin.
+    """
+    question = _places(client, topic, timestamps, replica_id, committed=committed)
+    return _ask_leaders(client, question)
 
 
 def survey(
@@ -143,7 +152,12 @@ def survey_bounds(client: WireClient, topic: Topic) -> tuple[Survey, Survey, Sur
 
 
 def _places(
-    client: WireClient, topic: str, timestamps: Mapping[int, int], replica_id: int
+    client: WireClient,
+    topic: str,
+    timestamps: Mapping[int, int],
+    replica_id: int,
+    *,
+    committed: bool = False,
 ) -> _Question[ListOffsetsResponse, Found]:
     def request(indexes: list[int]) -> Message:
         wanted = [
@@ -151,16 +165,39 @@ def _places(
             for index in indexes
         ]
         return ListOffsetsRequest(
-            replica_id=replica_id, topics=[ListOffsetsTopic(topic, wanted)], timeout_ms=_ms(client)
+            replica_id=replica_id,
+            isolation_level=int(committed),
+            topics=[ListOffsetsTopic(topic, wanted)],
+            timeout_ms=_ms(client),
         )
 
     return _Question(topic, timestamps, ListOffsetsResponse, request, _offsets)
 
 
-def ends(client: WireClient, topic: str, indexes: Iterable[int], which: int) -> dict[int, int]:
+def ends(
+    client: WireClient, topic: str, indexes: Iterable[int], which: int, *, committed: bool = False
+) -> dict[int, int]:
     """The offset LATEST or EARLIEST of each partition."""
-    found = offsets_at(client, topic, dict.fromkeys(indexes, which))
+    found = offsets_at(client, topic, dict.fromkeys(indexes, which), committed=committed)
     return {index: each.offset for index, each in found.items()}
+
+
+def deleted(client: WireClient, topic: str, indexes: Iterable[int]) -> dict[int, int]:
+    """Up to where DeleteRecords has removed records; 0 also where the broker does not tell."""
+
+    def request(share: list[int]) -> Message:
+        wanted = [
+            ListOffsetsPartition(partition_index=index, timestamp=EARLIEST) for index in share
+        ]
+        return ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            topics=[ListOffsetsTopic(topic, wanted)],
+            timeout_ms=_ms(client),
+            with_deleted=True,
+        )
+
+    question = _Question(topic, list(indexes), ListOffsetsResponse, request, _deleted)
+    return _ask_leaders(client, question)
 
 
 def behind(client: WireClient, topic: str, offsets: Mapping[int, int]) -> dict[int, Behind]:
@@ -245,6 +282,16 @@ def _offsets(topic: str, answer: ListOffsetsResponse) -> dict[int, Found | Clien
         each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
         if each.error_code
         else Found(each.offset, each.timestamp)
+        for told in answer.topics
+        for each in told.partitions
+    }
+
+
+def _deleted(topic: str, answer: ListOffsetsResponse) -> dict[int, int | ClientError]:
+    return {
+        each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
+        if each.error_code
+        else max(0, each.deleted_to)
         for told in answer.topics
         for each in told.partitions
     }

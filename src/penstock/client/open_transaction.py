@@ -11,9 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.client.cluster import WireClient
-from penstock.client.errors import check
+from penstock.client.connection import Connection
+from penstock.client.errors import check, refused
 from penstock.client.groups import ask_coordinator
 from penstock.client.transactions import about, coordinator_of
+from penstock.errors import ErrorCode
+from penstock.wire.codec import Message
+from penstock.wire.messages.k00_produce import ProduceRequest
 from penstock.wire.messages.k22_init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -27,6 +31,12 @@ from penstock.wire.messages.k28_txn_offset_commit import (
 )
 
 TIMEOUT_MS = 60_000
+_TWO_PHASES: dict[type[Message], int] = {
+    ProduceRequest: 12,
+    InitProducerIdRequest: 6,
+    EndTxnRequest: 5,
+}
+"""Since which versions they know of KIP-890 and KIP-939."""
 
 Place = tuple[str, int]
 """A topic's name and the number of a partition."""
@@ -51,12 +61,22 @@ def begin(
 
     def attempt(deadline: float) -> OpenTransaction:
         node = coordinator_of(client, name, deadline)
+        if in_two_phases:
+            _check_versions(client.node(node, deadline))
         request = InitProducerIdRequest(name, timeout_ms, enable2_pc=in_two_phases)
         answer = client.ask_node(node, request, InitProducerIdResponse, deadline)
         check(about(name), answer.error_code)
         return OpenTransaction(name, answer.producer_id, answer.producer_epoch)
 
     return client.retry(attempt)
+
+
+def _check_versions(connection: Connection) -> None:
+    """An older broker would take the request, and pass over what it does not know."""
+    for kind, version in _TWO_PHASES.items():
+        if connection.version_of(kind) < version:
+            about = f"{connection.address} has no transactions in two phases"
+            raise refused(about, ErrorCode.UNSUPPORTED_VERSION)
 
 
 def end(client: WireClient, opened: OpenTransaction, *, is_commit: bool) -> OpenTransaction:
@@ -73,13 +93,17 @@ def end(client: WireClient, opened: OpenTransaction, *, is_commit: bool) -> Open
 
 
 def commit_offsets(
-    client: WireClient, opened: OpenTransaction, group: str, offsets: Mapping[Place, int]
+    client: WireClient,
+    opened: OpenTransaction,
+    group: str,
+    offsets: Mapping[Place, int],
+    note: str = "",
 ) -> None:
     """A group is there, once the transaction is committed: the first offsets that it has not
-    done."""
+    done. The note is kept with each."""
     topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
     for (topic, index), offset in offsets.items():
-        part = TxnOffsetCommitRequestPartition(index, offset, committed_metadata="")
+        part = TxnOffsetCommitRequestPartition(index, offset, committed_metadata=note)
         topics.setdefault(topic, []).append(part)
     request = TxnOffsetCommitRequest(
         opened.name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from penstock.client.cluster import WireClient, pauses
@@ -134,18 +134,36 @@ class Producer:
         """Takes a record in; delivers its batch once that is full. `flush` delivers the rest."""
         if self._failure:
             raise self._failure
-        index = self._choose(key) if partition is None else self._existing(partition)
-        lane = self._lanes.setdefault(index, _Lane())
+        lane = self._lane(self._choose(key) if partition is None else self._existing(partition))
         stamp_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
-        size = _size_of(key, value, headers)
+        self._take(lane, Record(0, stamp_ms, key, value, headers))
+        if lane.queue:
+            self._deliver()
+
+    def send_all(self, records: Iterable[Record], partition: int) -> None:
+        """The same for many, with times of their own. Their offsets do not count."""
+        if self._failure:
+            raise self._failure
+        lane = self._lane(self._existing(partition))
+        for record in records:
+            self._take(lane, record)
+            if lane.queue:
+                self._deliver()
+
+    def _lane(self, index: int) -> _Lane:
+        lane = self._lanes.get(index)
+        if lane is None:
+            lane = self._lanes[index] = _Lane()
+        return lane
+
+    def _take(self, lane: _Lane, record: Record) -> None:
+        size = _size_of(record.key, record.value, record.headers)
         if lane.filling and lane.size_bytes + size > self._batch_bytes:
             self._close_batch(lane)
-        lane.filling.append(Record(0, stamp_ms, key, value, headers))
+        lane.filling.append(record)
         lane.size_bytes += size
         if lane.size_bytes >= self._batch_bytes or len(lane.filling) >= self._batch_records:
             self._close_batch(lane)
-        if lane.queue:
-            self._deliver()
 
     def flush(self) -> None:
         """Delivers all that was taken in."""
@@ -186,6 +204,8 @@ class Producer:
 
     def _described(self) -> Topic:
         """The topic may come into being by this, as the broker's settings allow."""
+        if known := self._client.known_topic(self._topic):
+            return known
         topic = self._client.retry(
             lambda deadline: self._client.topic(self._topic, create=True, deadline=deadline)
         )

@@ -54,7 +54,7 @@ class Arrived(NamedTuple):
             found = read_records(self.data, UNCOMPRESSED_BYTES_MAX)
         except (Malformed, Refused) as error:
             about = f"partition {self.partition}"
-            raise _damaged(about, self.header.base_offset, str(error)) from None
+            raise damaged(about, self.header.base_offset, str(error)) from None
         return [each for each in found if each.offset >= self.wanted_from]
 
 
@@ -162,10 +162,10 @@ class Reader:
                 arrived.append(Arrived(index, header, data, self.positions[index]))
                 self.positions[index] = max(self.positions[index], header.next_offset)
         except Refused as error:
-            raise _damaged(self._name(index), self.positions[index], error.message) from None
+            raise damaged(self._name(index), self.positions[index], error.message) from None
         if len(fetched.data) and self.positions[index] == begun_at:
             reason = f"{len(fetched.data)} bytes came, and no whole batch from there on"
-            raise _damaged(self._name(index), begun_at, reason)
+            raise damaged(self._name(index), begun_at, reason)
 
     def _stalled(self, fetched: list[Fetched]) -> dict[int, ClientError]:
         """Partitions that hold more, of which nothing comes."""
@@ -237,7 +237,7 @@ def _fetched(answer: FetchResponse) -> list[Fetched]:
     ]
 
 
-def _damaged(about: str, offset: int, reason: str) -> ClientError:
+def damaged(about: str, offset: int, reason: str) -> ClientError:
     return ClientError(
         ErrorCode.CORRUPT_MESSAGE,
         f"{about}: the batch at offset {offset} is damaged ({reason}); "

@@ -94,10 +94,14 @@ class Brokers:
     def set_configs(self, node: int | None, configs: Mapping[str, Value]) -> None:
         """While it runs; None: of all of them."""
         with self._line.open() as client:
+            if node is not None:
+                _known(client, node)
             wire.alter_broker(client, node, texts(configs))
 
     def unset_configs(self, node: int | None, *settings: str) -> None:
         with self._line.open() as client:
+            if node is not None:
+                _known(client, node)
             wire.alter_broker(client, node, dict.fromkeys(settings))
 
 

@@ -18,6 +18,7 @@ from penstock.client.group_offsets import (
     with_known_lags,
 )
 from penstock.client.locating import existing_places, known_bounds
+from penstock.client.positions import OFFSET_MAX
 from penstock.sdk.admin_line import Line, Value, as_settings, texts
 from penstock.sdk.admin_positions import To, position
 from penstock.sdk.admin_values import (
@@ -30,6 +31,7 @@ from penstock.sdk.admin_values import (
     Place,
     Setting,
 )
+from penstock.sdk.checks import check_whole
 from penstock.sdk.errors import Misconfigured
 
 Topics = str | Iterable[str] | Mapping[str, Collection[int]]
@@ -85,7 +87,10 @@ class Groups:
             return {place: each.offset for place, each in committed_offsets(client, name).items()}
 
     def set_offsets(self, name: str, offsets: Mapping[Place, int]) -> None:
-        """Just these, unchecked. GroupRunning if it has members; a new group is made."""
+        """Just these, also if they are past the end. GroupRunning if it has members; a new group is
+        made."""
+        for (topic, index), offset in offsets.items():
+            check_whole(f"offset of {topic}-{index}", offset, 0, OFFSET_MAX)
         with self._line.open() as client:
             existing_places(client, ((topic, (index,)) for topic, index in offsets))
             commit_offsets(client, name, offsets)

@@ -10,6 +10,8 @@ from penstock.client.admin import ConfigValue
 from penstock.client.cluster import WireClient
 from penstock.sdk.admin_errors import as_our_own
 from penstock.sdk.admin_values import Setting
+from penstock.sdk.checks import check_addresses, check_seconds
+from penstock.sdk.errors import PenstockError
 
 Value = str | int | float | bool
 """Of a setting."""
@@ -19,18 +21,23 @@ class Line:
     """One call at a time, from whichever thread; every call looks at the cluster anew."""
 
     def __init__(self, bootstrap: str, client_id: str, timeout_s: float) -> None:
+        check_addresses(bootstrap)
+        check_seconds("timeout_s", timeout_s)
         self._turn = threading.RLock()
-        with as_our_own():
-            self._client = WireClient(bootstrap, client_id, timeout_s)
+        self._client = WireClient(bootstrap, client_id, timeout_s)
+        self._is_closed = False
 
     @contextmanager
     def open(self) -> Iterator[WireClient]:
         with self._turn, as_our_own():
+            if self._is_closed:
+                raise PenstockError("this Admin is closed: make another")
             self._client.forget()
             yield self._client
 
     def close(self) -> None:
         with self._turn:
+            self._is_closed = True
             self._client.close()
 
 

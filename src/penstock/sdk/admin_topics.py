@@ -17,9 +17,11 @@ from penstock.client.offsets import delete_records, replica_sizes, survey_bounds
 from penstock.sdk.admin_line import Line, Value, as_settings, texts
 from penstock.sdk.admin_positions import To, position
 from penstock.sdk.admin_values import Closing, Partition, Setting, Topic, TopicSummary
+from penstock.sdk.checks import check_text, check_whole
 from penstock.sdk.errors import TimedOut
 
 LOOK_S = 0.2
+REPLICAS_MAX = 2**15 - 1
 
 
 class Topics:
@@ -34,6 +36,11 @@ class Topics:
         configs: Mapping[str, Value] | None = None,
     ) -> TopicSummary:
         """As many partitions and replicas as the cluster is set to, unless they are given."""
+        check_text("name", name)
+        if partitions is not None:
+            check_whole("partitions", partitions, 1)
+        if replicas is not None:
+            check_whole("replicas", replicas, 1, REPLICAS_MAX)
         with self._line.open() as client:
             by_default = wire.BY_DEFAULT
             wire.create_topic(
@@ -96,6 +103,7 @@ class Topics:
         """How many there shall be in all. More: at once. Fewer: the others are closing first, and
         go once their records have expired (`retention`, the default) or every group has read them
         (`drained`). As many as there are: none of them goes any more."""
+        check_whole("count", count, 1)
         max_pause_ms = None if max_pause_s is None else round(max_pause_s * 1000)
         with self._line.open() as client:
             set_partitions(client, name, count, when, max_pause_ms)

@@ -1,44 +1,46 @@
-"""Read, process, write in one transaction, from asyncio."""
+"""Read, process, write in one transaction, from asyncio.
+
+What blocks is done in the consumer's thread, one step after the other, also where the task was
+cancelled that waited for it. So whatever is done next finds an end, or comes after it.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from penstock.sdk.errors import PenstockError, TransactionAborted
-from penstock.sdk.exactly_once import ABORTS_MAX, not_entered
+from penstock.sdk.errors import TransactionAborted
+from penstock.sdk.exactly_once import Batch, Batches
+from penstock.sdk.worker import Worker
 
 if TYPE_CHECKING:
-    from penstock.sdk.aio_consumer import AsyncConsumer
-    from penstock.sdk.aio_producer import AsyncProducer
     from penstock.sdk.message import Message
 
+T = TypeVar("T")
 V = TypeVar("V")
 
 
 class AsyncBatch(Generic[V]):
     """Messages to be worked on inside `async with batch:`; as `exactly_once.Batch`."""
 
-    def __init__(
-        self, consumer: AsyncConsumer[V], producer: AsyncProducer, messages: list[Message[V]]
-    ) -> None:
-        self.transaction = producer.transaction()
-        self.was_entered = False
-        self.aborted: TransactionAborted | None = None
-        self._consumer = consumer
-        self._messages = messages
+    def __init__(self, batch: Batch[V], worker: Worker) -> None:
+        self.batch = batch
+        self._worker = worker
 
     def __iter__(self) -> Iterator[Message[V]]:
-        return iter(self._messages)
+        return iter(self.batch)
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self.batch)
+
+    @property
+    def aborted(self) -> TransactionAborted | None:
+        return self.batch.aborted
 
     async def __aenter__(self) -> Self:
-        self.was_entered = True
-        await self.transaction.begin()
+        await self._step(self.batch.__enter__)
         return self
 
     async def __aexit__(
@@ -47,41 +49,25 @@ class AsyncBatch(Generic[V]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
+        return await self._step(self.batch.__exit__, kind, error, trace)
+
+    async def _step(self, call: Callable[..., T], *arguments: object) -> T:
         try:
-            if error is None:
-                await self.transaction.send_offsets(self._consumer)
-                await self.transaction.commit()
-                return False
-        except TransactionAborted as late:
-            error = late
-        try:
-            await self.transaction.abort()
-            await self._consumer.rewind()
-        except PenstockError as late:
-            error.add_note(f"when the transaction was aborted: {late}")
-            raise error from None
-        if isinstance(error, TransactionAborted):
-            self.aborted = error
-            return True
-        return False
+            return await self._worker.run(call, *arguments)
+        except asyncio.CancelledError:
+            self._worker.start(self.batch.give_up)
+            raise
 
 
 async def batches_in_transactions(
-    consumer: AsyncConsumer[V], producer: AsyncProducer, max_messages: int, max_seconds: float
+    batches: Batches[V], worker: Worker
 ) -> AsyncIterator[AsyncBatch[V]]:
-    aborts, heard = 0, time.monotonic()
+    await worker.run(batches.prepare)
     while True:
-        messages = await consumer.gather(max_messages, max_seconds)
-        if not messages:
-            idle_s = consumer.consumer.idle_timeout
-            if idle_s is not None and time.monotonic() - heard >= idle_s:
-                return
-            continue
-        batch = AsyncBatch(consumer, producer, messages)
-        yield batch
-        heard = time.monotonic()
-        if not batch.was_entered:
-            raise not_entered()
-        aborts = aborts + 1 if batch.aborted else 0
-        if batch.aborted and aborts > ABORTS_MAX:
-            raise batch.aborted
+        await worker.run(batches.fill)
+        batch = batches.cut()
+        if batch is not None:
+            yield AsyncBatch(batch, worker)
+            await worker.run(batches.look_back, batch)
+        elif batches.is_idle:
+            return

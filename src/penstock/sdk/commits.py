@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
+from penstock.sdk.aside import Aside
+from penstock.sdk.buffer import Offsets
 from penstock.sdk.intake import Intake
-from penstock.sdk.message import Message, TopicPartition
+from penstock.sdk.message import TopicPartition
 from penstock.sdk.semantics import Delivery
 from penstock.sdk.translation import translated
 
@@ -33,95 +36,80 @@ log = logging.getLogger("penstock.sdk")
 
 class Commits:
     """At least once: what was handed out before the message in hand, every few seconds, at the end
-    and before a partition goes. At most once: what is about to be handed out. Exactly once:
-    nothing, as offsets go with the producer's transaction."""
+    and before a partition goes. At most once: what is about to be handed out; what then was not,
+    is given back at the end and before a partition goes. Exactly once: nothing, as offsets go with
+    the producer's transaction."""
 
-    def __init__(self, intake: Intake, delivery: Delivery, interval_s: float) -> None:
-        self.in_hand: Message[Any] | list[Message[Any]] | None = None
-        """Handed out, and not known to be processed."""
+    def __init__(
+        self,
+        intake: Intake,
+        aside: Aside,
+        delivery: Delivery,
+        *,
+        interval_s: float,
+        timeout_s: float,
+    ) -> None:
         self._intake = intake
+        self._buffer = intake.buffer
+        self._aside = aside
         self._delivery = delivery
         self._interval_s = interval_s
+        self.timeout_s = timeout_s
         self._due = time.monotonic() + interval_s
-        self._asked: dict[TopicPartition, int] = {}
-        self._done: dict[TopicPartition, int] = {}
-
-    def unfinished(self) -> Iterable[Any]:
-        if self.in_hand is None:
-            return ()
-        hand = self.in_hand if isinstance(self.in_hand, list) else [self.in_hand]
-        return [each.raw for each in hand]
+        self._asked: Offsets = {}
+        self._done: Offsets = {}
+        self.is_over = False
+        self.is_called_back = False
+        """librdkafka is calling: until that is over, it serves no other thread."""
 
     def commit_due(self) -> None:
         """Now and then, without waiting for the answer."""
         if self._delivery is Delivery.AT_LEAST_ONCE and time.monotonic() >= self._due:
             self._due = time.monotonic() + self._interval_s
-            self._commit(self._intake.places(self.unfinished()), wait=False)
+            self._commit(self._buffer.done(), self._asked, self._commit_unheard)
 
     def before_handing_out(self) -> None:
         """At most once: who dies after this has lost them, and nobody gets them again."""
-        if self._delivery is not Delivery.AT_MOST_ONCE:
-            return
-        if not self._commit(self._taken(), wait=True):
-            self._intake.forget(self._places_of(self._intake))
+        if self._delivery is Delivery.AT_MOST_ONCE and not self._commit_heard(self._buffer.ends):
+            self._buffer.forget()
+            self._intake.is_adrift = True
 
     def commit_processed(self, places: Iterable[TopicPartition] | None = None) -> None:
-        """What is known to be processed; of some partitions only, because they go."""
-        if self._delivery is not Delivery.AT_LEAST_ONCE:
+        """What is known to be processed; of some partitions only, because they go. At most once:
+        what was handed out, as nobody has been handed the rest."""
+        if self._delivery is Delivery.EXACTLY_ONCE or self.is_over:
             return
-        found = self._intake.places(self.unfinished())
+        is_first = self._delivery is Delivery.AT_LEAST_ONCE
+        found = self._buffer.done() if is_first else self._buffer.handed()
         if places is not None:
-            gone = set(places)
-            found = [each for each in found if (each.topic, each.partition) in gone]
-        self._commit(found, wait=True)
+            found = {place: found[place] for place in places if place in found}
+        self._commit_heard(found)
 
     def commit_all(self) -> None:
-        """What was handed out, the message in hand included."""
-        self.in_hand = None
-        self._commit(self._intake.places(), wait=True)
+        """What was handed out, the message in hand included. At most once: that is done already."""
+        self._buffer.move_on()
+        is_first = self._delivery is Delivery.AT_LEAST_ONCE
+        self._commit_heard(self._buffer.done() if is_first else self._buffer.ends)
 
-    def rewind(self, limit_s: float) -> None:
+    def rewind(self) -> None:
         """What was handed out since the last commit comes again. A partition without a commit goes
-        back to the first that we were handed of it."""
-        first = self._first_in_hand()
-        self.in_hand = None
-        try:
-            ours = self._intake.rdkafka.assignment()
-            committed = self._intake.rdkafka.committed(ours, timeout=limit_s)
-        except KafkaException as failure:
-            raise translated("committed offsets", failure) from None
-        for each in committed:
-            place = TopicPartition(each.topic, each.partition)
-            offset = each.offset if each.offset >= 0 else first.get(place)
-            if offset is not None:
-                self._intake.seek(place, offset)
+        back to the first that was read of it."""
+        wanted = self._intake.beginnings(list(self._buffer.ends))
+        for place, offset in self._intake.firsts.items():
+            if wanted.get(place, 0) < 0:
+                wanted[place] = offset
+        self._intake.reread(wanted)
 
-    def _first_in_hand(self) -> dict[TopicPartition, int]:
-        first: dict[TopicPartition, int] = {}
-        for raw in (*self.unfinished(), *self._intake):
-            first.setdefault(TopicPartition(raw.topic(), raw.partition()), raw.offset())
-        return first
+    def _commit_heard(self, wanted: Offsets) -> bool:
+        return self._commit(wanted, self._done, self._commit_aside)
 
-    def _taken(self) -> list[Any]:
-        """Past all that librdkafka has given."""
-        return [
-            confluent_kafka.TopicPartition(each.topic, each.partition, each.offset)
-            for each in self._intake.rdkafka.position(self._intake.rdkafka.assignment())
-            if each.offset >= 0
-        ]
-
-    def _places_of(self, raws: Iterable[Any]) -> set[TopicPartition]:
-        return {TopicPartition(raw.topic(), raw.partition()) for raw in raws if not raw.error()}
-
-    def _commit(self, places: list[Any], *, wait: bool) -> bool:
+    def _commit(self, wanted: Offsets, known: Offsets, commit: Any) -> bool:
         """False if the partitions have gone to another member. Nothing new is not sent again."""
-        wanted = {TopicPartition(each.topic, each.partition): each.offset for each in places}
-        known = self._done if wait else self._asked
         if wanted.items() <= known.items():
             return True
         try:
-            done = self._intake.rdkafka.commit(offsets=places, asynchronous=not wait)
-            failed = [each.error for each in done or () if each.error]
+            places = [confluent_kafka.TopicPartition(*place, at) for place, at in wanted.items()]
+            failed = [each.error for each in commit(places) or () if each.error]
         except KafkaException as failure:
             failed = [failure.args[0]]
         for error in failed:
@@ -131,6 +119,15 @@ class Commits:
         if not failed:
             known.update(wanted)
         return not failed
+
+    def _commit_unheard(self, places: list[Any]) -> Any:
+        return self._intake.rdkafka.commit(offsets=places, asynchronous=True)
+
+    def _commit_aside(self, places: list[Any]) -> Any:
+        call = partial(self._intake.rdkafka.commit, offsets=places, asynchronous=False)
+        if self.is_called_back:
+            return call()
+        return self._aside.run("the commit", self.timeout_s, call)
 
     def forget(self, places: Iterable[TopicPartition]) -> None:
         """Others may commit there now."""

@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from penstock.sdk import semantics
+from penstock.sdk.checks import check_addresses, check_settings
 from penstock.sdk.errors import Misconfigured, TopicNotFound
 from penstock.sdk.semantics import Delivery, Protocol, Settings, Tune, chosen, merged
 from penstock.sdk.starting import Start, reset_word
@@ -20,6 +21,8 @@ _MISSING = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 def producer_settings(
     bootstrap: str, delivery: Delivery, tune: str, transactional_id: str | None, given: Settings
 ) -> dict[str, Any]:
+    check_addresses(bootstrap)
+    check_settings(given)
     tuned = semantics.PRODUCER_TUNE[chosen(Tune, "tune", tune)]
     promise = f'delivery="{delivery}"'
     if (delivery is Delivery.EXACTLY_ONCE) != bool(transactional_id):
@@ -42,6 +45,8 @@ def consumer_settings(
     start: Start,
     given: Settings,
 ) -> dict[str, Any]:
+    check_addresses(bootstrap)
+    check_settings(given)
     if not group:
         raise Misconfigured("group= is empty: give the name under which offsets are kept")
     changeable = (*semantics.ALWAYS_CONSUMER, *semantics.CONSUMER_TUNE[tune])

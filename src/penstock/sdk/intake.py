@@ -1,224 +1,173 @@
-"""Messages between librdkafka and whoever asks for them: a buffer, and the places that it is at.
-
-librdkafka is asked for many messages at once, as one at a time costs twice as much. What it has
-given and nobody has been handed yet lies here; it belongs to us only as long as its partition does.
-"""
+"""From librdkafka into the buffer, many messages at once, as one at a time costs twice as much."""
 
 from __future__ import annotations
 
-import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
-from penstock.sdk.deduplication import Window
-from penstock.sdk.errors import NotDeserializable
-from penstock.sdk.message import Message, TopicPartition
-from penstock.sdk.serializers import Deserializer
+from penstock.sdk.buffer import Buffer, Offsets, first_offsets
+from penstock.sdk.errors import Misconfigured
+from penstock.sdk.message import TopicPartition
+from penstock.sdk.semantics import Delivery
+from penstock.sdk.starting import Start, beginnings
 from penstock.sdk.translation import translated
 
 SLICE_S = 0.25
 """One wait inside librdkafka, during which no signal is heard."""
-PASSING = frozenset(
-    {
-        KafkaError._PARTITION_EOF,
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._RESOLVE,
-        KafkaError._TIMED_OUT,
-        KafkaError._MAX_POLL_EXCEEDED,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.REBALANCE_IN_PROGRESS,
-        KafkaError.UNKNOWN_MEMBER_ID,
-        KafkaError.ILLEGAL_GENERATION,
-        KafkaError.FENCED_MEMBER_EPOCH,
-        KafkaError.STALE_MEMBER_EPOCH,
-    }
-)
-"""librdkafka goes on by itself after these; the log tells of them."""
-
-log = logging.getLogger("penstock.sdk")
+TAKE_MAX = 10_000
+"""Messages at once; librdkafka knows a limit, too."""
+FEW = 50
+"""So many messages are looked at one by one; of more, librdkafka is asked where they end."""
 
 
 class Intake:
     def __init__(
-        self,
-        rdkafka: Any,
-        deserializer: Deserializer[Any],
-        key_deserializer: Deserializer[Any],
-        window: Window | None,
+        self, rdkafka: Any, buffer: Buffer, delivery: Delivery, start: Start, timeout_s: float
     ) -> None:
         self.rdkafka = rdkafka
-        self.ready: deque[Message[Any]] = deque()
-        """To be handed out."""
-        self._unread: Sequence[Any] = ()
-        """As librdkafka gave them: what follows one that could not be read."""
-        self._read = deserializer.deserialize
-        self._read_key = key_deserializer.deserialize
-        self._window = window
-        self._sought: dict[TopicPartition, int] = {}
-
-    def __iter__(self) -> Iterator[Any]:
-        """Those that nobody has been handed, as librdkafka has them."""
-        yield from (each.raw for each in self.ready)
-        yield from self._unread
-
-    # In.
+        self.buffer = buffer
+        self._delivery = delivery
+        self._start = start
+        self._timeout_s = timeout_s
+        self.is_adrift = False
+        """librdkafka may have given something that is not in the buffer."""
+        self.firsts: Offsets = {}
+        """The first that was read of each partition since it is ours; for exactly-once, which may
+        have to go back there."""
+        self._ours: list[Any] | None = None
+        """As librdkafka has them, for which asking costs more than for where they are."""
+        self._left: set[TopicPartition] = set()
+        """What has gone in the calls of librdkafka whose messages are not in the buffer yet."""
 
     def take(self, limit: int, timeout_s: float) -> bool:
-        """From librdkafka; False if nothing came in that time."""
-        if self._unread:
-            return True
-        found = self.rdkafka.consume(limit, 0) or self._wait(limit, timeout_s)
-        self._unread = found
-        return bool(found)
+        """False if nothing came in that time. librdkafka calls back about the group meanwhile; if
+        that raises, or a signal does, what it was about to return is lost, and read again."""
+        if self.is_adrift:
+            self.go_back()
+        self.is_adrift = True
+        found = self._found(min(limit, TAKE_MAX), timeout_s)
+        kept = self._still_ours(found)
+        if self._delivery is Delivery.EXACTLY_ONCE:
+            self.firsts = {**first_offsets(kept), **self.firsts}
+        self.buffer.add(kept, self._ends(kept))
+        self.is_adrift = len(kept) < len(found) and not self._left.isdisjoint(self.assignment())
+        return bool(kept)
 
-    def take_one(self) -> bool:
-        """Behind the others. librdkafka calls back about the group meanwhile."""
-        found = self.rdkafka.consume(1, 0)
-        self._unread = [*self._unread, *found]
-        return bool(found)
-
-    def read(self) -> None:
-        """Makes ready what can be read. One that cannot is raised, and is then behind us."""
-        read, read_key = self._read, self._read_key
-        raws, self._unread = self._unread, ()
-        try:
-            made = [
-                Message(
-                    None if (data := raw.value()) is None else read(data),
-                    None if (data := raw.key()) is None else read_key(data),
-                    raw,
-                )
-                for raw in raws
-                if raw.error() is None
-            ]
-        except Exception:
-            made = []
-        if len(made) != len(raws):
-            self._read_singly(raws)
-        else:
-            self._add(made)
-
-    def _wait(self, limit: int, timeout_s: float) -> list[Any]:
-        """Till the first comes; then with it what else is there."""
+    def _found(self, limit: int, timeout_s: float) -> Sequence[Any]:
+        """Waits till the first comes; then with it what else is there."""
+        self._left.clear()
+        found = self.rdkafka.consume(limit, 0)
         deadline = time.monotonic() + timeout_s
-        while True:
+        while not found:
             left_s = deadline - time.monotonic()
+            self._left.clear()
             first = self.rdkafka.poll(min(max(left_s, 0), SLICE_S))
             if first is not None:
                 return [first, *self.rdkafka.consume(limit - 1, 0)] if limit > 1 else [first]
             if left_s <= SLICE_S:
-                return []
+                break
+        return list(found)
 
-    def _read_singly(self, raws: Sequence[Any]) -> None:
-        for index, raw in enumerate(raws):
-            try:
-                one = self._read_one(raw)
-            except Exception:
-                if not self.ready:
-                    self._unread = raws[index + 1 :]
-                    raise
-                self._unread = raws[index:]
-                return
-            if one is not None:
-                self._add([one])
+    def _still_ours(self, found: Sequence[Any]) -> Sequence[Any]:
+        """Of a partition that goes while librdkafka collects messages, it may return what it had
+        collected before: another member is to read that. If it is ours again, we go back to it."""
+        if not self._left:
+            return found
+        return [raw for raw in found if (raw.topic(), raw.partition()) not in self._left]
 
-    def _read_one(self, raw: Any) -> Message[Any] | None:
-        error = raw.error()
-        if error is None:
-            return Message(
-                self._deserialized(self._read, raw, raw.value(), "value"),
-                self._deserialized(self._read_key, raw, raw.key(), "key"),
-                raw,
-            )
-        if error.code() in PASSING:
-            log.debug("%s", error)
-            return None
-        raise translated("consuming" if raw.topic() is None else f"topic {raw.topic()}", error)
+    def _ends(self, found: Sequence[Any]) -> Offsets:
+        if len(found) > FEW and not self._left:
+            return self._positions()
+        return {
+            TopicPartition(raw.topic(), raw.partition()): raw.offset() + 1
+            for raw in found
+            if raw.error() is None
+        }
 
-    def _deserialized(
-        self, read: Callable[[bytes], Any], raw: Any, data: bytes | None, what: str
-    ) -> Any:
-        if data is None:
-            return None
-        try:
-            return read(data)
-        except Exception as error:
-            topic, partition, offset = raw.topic(), raw.partition(), raw.offset()
-            raise NotDeserializable(
-                f"the {what} at {topic}-{partition} offset {offset} cannot be read ({error}): go "
-                "on with the next message, or give the deserializer that it was written for",
-                topic=topic,
-                partition=partition,
-                offset=offset,
-                data=data,
-                raw=raw,
-            ) from error
+    def _positions(self) -> Offsets:
+        """Where librdkafka goes on: behind what it has returned."""
+        if self._ours is None:
+            self._ours = self.rdkafka.assignment()
+        return {
+            TopicPartition(each.topic, each.partition): each.offset
+            for each in self.rdkafka.position(self._ours)
+            if each.offset >= 0
+        }
 
-    def _add(self, made: list[Message[Any]]) -> None:
-        if self._window:
-            made = [each for each in made if self._window.is_new(each.raw)]
-        self.ready.extend(made)
-
-    # Where we are.
+    # Elsewhere.
 
     def assignment(self) -> list[TopicPartition]:
         return [TopicPartition(each.topic, each.partition) for each in self.rdkafka.assignment()]
 
-    def places(self, unfinished: Iterable[Any] = ()) -> list[Any]:
-        """The next offset of each partition that is ours: that of the first message which is not
-        done, being one of `unfinished` or not handed out."""
-        first: dict[TopicPartition, int] = {}
-        for raw in (*unfinished, *self):
-            if raw.error() is None:
-                place = TopicPartition(raw.topic(), raw.partition())
-                first.setdefault(place, raw.offset())
-        found = []
-        for each in self.rdkafka.position(self.rdkafka.assignment()):
-            place = TopicPartition(each.topic, each.partition)
-            offset = first.get(place, each.offset if each.offset >= 0 else self._sought.get(place))
-            if offset is not None:
-                found.append(confluent_kafka.TopicPartition(*place, offset))
-        return found
+    def go_back(self) -> None:
+        """To the first that nobody was handed; where nobody was handed any, to the beginning."""
+        self.is_adrift = True
+        self.buffer.forget()
+        known, given = self.buffer.ends, self._positions()
+        lost = [place for place in given if place not in known]
+        wanted = {**known, **self.beginnings(lost)}
+        for place in self.assignment():
+            if place in wanted:
+                self._move(place, wanted[place])
+        self.is_adrift = False
 
-    def forget(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """What is not handed out of these; where the first of each was."""
-        gone, first = set(places), dict[TopicPartition, int]()
-        for raw in self:
-            place = TopicPartition(raw.topic(), raw.partition())
-            if place in gone:
-                first.setdefault(place, raw.offset())
-        kept = [each for each in self.ready if each.place not in gone]
-        self.ready.clear()
-        self.ready.extend(kept)
-        self._unread = [
-            raw for raw in self._unread if TopicPartition(raw.topic(), raw.partition()) not in gone
-        ]
-        return first
+    def beginnings(self, places: Sequence[TopicPartition]) -> Offsets:
+        """Where the group goes on in these: what it has committed, or its start."""
+        if not places:
+            return {}
+        try:
+            return beginnings(self.rdkafka, places, self._start, self._timeout_s)
+        except KafkaException as failure:
+            raise translated("committed offsets", failure) from None
+
+    def reread(self, wanted: Offsets) -> None:
+        """Goes to these places; what was handed out counts no more."""
+        self.buffer.drop(wanted)
+        for place, offset in wanted.items():
+            self._move(place, offset)
 
     def seek(self, place: TopicPartition, offset: int) -> None:
-        self.forget([place])
-        if self._window:
-            self._window.forget([place])
+        self.check_ours([place])
+        self.reread({place: offset})
+        if self.buffer.reader.window:
+            self.buffer.reader.window.forget([place])
+
+    def pause(self, places: Sequence[TopicPartition]) -> None:
+        """What was not handed out is read again afterwards."""
+        self.buffer.forget(places)
+        for place in places:
+            if place in self.buffer.ends:
+                self._move(place, self.buffer.ends[place])
+        self.rdkafka.pause([confluent_kafka.TopicPartition(*each) for each in places])
+
+    def check_ours(self, places: Iterable[TopicPartition]) -> None:
+        ours = self.assignment()
+        for place in places:
+            if place not in ours:
+                words = ", ".join(map(str, ours)) or "none yet: poll() joins the group"
+                raise Misconfigured(f"{place} is not this consumer's; its partitions are {words}")
+
+    def regroup(self) -> None:
+        """The group has decided something."""
+        self._ours = None
+
+    def leave(self, places: Iterable[TopicPartition]) -> None:
+        """These are ours no more."""
+        gone = set(places)
+        self._left |= gone
+        self.firsts = {place: at for place, at in self.firsts.items() if place not in gone}
+        self.buffer.drop(gone)
+        if self.buffer.reader.window:
+            self.buffer.reader.window.forget(gone)
+
+    def _move(self, place: TopicPartition, offset: int) -> None:
         try:
             self.rdkafka.seek(confluent_kafka.TopicPartition(*place, offset))
         except KafkaException as failure:
             raise translated(f"seek in {place}", failure) from None
-        self._sought[place] = offset
-
-    def leave(self, places: Iterable[TopicPartition]) -> None:
-        """These are ours no more."""
-        gone = list(places)
-        self.forget(gone)
-        if self._window:
-            self._window.forget(gone)
-        for place in gone:
-            self._sought.pop(place, None)
+        if offset >= 0:
+            self.buffer.add((), {place: offset})

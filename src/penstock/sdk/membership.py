@@ -18,6 +18,7 @@ from penstock.sdk.translation import translated
 
 START_S_MAX = 10.0
 Hook = Callable[[list[TopicPartition]], None]
+Call = Callable[[Any, list[Any]], None]
 Hooks = tuple[Hook | None, Hook | None, Hook | None]
 
 log = logging.getLogger("penstock.sdk")
@@ -42,19 +43,28 @@ class Membership:
         self._is_incremental = settings.get("group.protocol") == "consumer" or (
             "cooperative" in strategy
         )
-        self.changes = 0
-        """How often something was taken back."""
 
     def join(self, topics: list[str]) -> None:
         try:
             self._intake.rdkafka.subscribe(
                 topics,
-                on_assign=self._assigned,
-                on_revoke=self._revoked,
-                on_lost=self._lost,
+                on_assign=self._calling_back(self._assigned),
+                on_revoke=self._calling_back(self._revoked),
+                on_lost=self._calling_back(self._lost),
             )
         except KafkaException as failure:
             raise translated(f"subscribing to {', '.join(topics)}", failure) from None
+
+    def _calling_back(self, call: Call) -> Call:
+        def called(rdkafka: Any, partitions: list[Any]) -> None:
+            self._commits.is_called_back = True
+            try:
+                call(rdkafka, partitions)
+            finally:
+                self._commits.is_called_back = False
+                self._intake.regroup()
+
+        return called
 
     def _assigned(self, rdkafka: Any, partitions: list[Any]) -> None:
         if partitions and isinstance(self._start, datetime | timedelta):
@@ -74,20 +84,19 @@ class Membership:
 
     def _revoked(self, _: Any, partitions: list[Any]) -> None:
         """What is processed is committed while the partitions are still ours."""
-        self.changes += 1
         places = _places(partitions)
         try:
             self._commits.commit_processed(places)
         except PenstockError as error:
             log.warning("what was processed of partitions that go was not committed: %s", error)
-        self._intake.leave(places)
-        self._commits.forget(places)
+        finally:
+            self._intake.leave(places)
+            self._commits.forget(places)
         if self._on_revoke:
             self._on_revoke(places)
 
     def _lost(self, _: Any, partitions: list[Any]) -> None:
         """They are another member's already: nothing can be committed."""
-        self.changes += 1
         places = _places(partitions)
         self._intake.leave(places)
         self._commits.forget(places)

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
+from penstock.sdk.checks import INT64_MAX, check_whole
 from penstock.sdk.errors import Misconfigured, NotSerializable
 from penstock.sdk.serializers import Serializer
 
@@ -23,7 +24,10 @@ def serialized(serializer: Serializer[Any], value: Any, about: str) -> bytes | N
     if value is None:
         return None
     try:
-        return serializer.serialize(value)
+        made = serializer.serialize(value)
+        if not isinstance(made, bytes):
+            raise TypeError(f"serialize() has returned {type(made).__name__} and not bytes")
+        return made
     except Exception as error:
         raise NotSerializable(
             f"{about}: {type(value).__name__} cannot be made into bytes by "
@@ -35,8 +39,27 @@ def serialized(serializer: Serializer[Any], value: Any, about: str) -> bytes | N
 def as_headers(given: HeadersGiven | None) -> Headers:
     if given is None:
         return []
-    items = given.items() if isinstance(given, Mapping) else given
-    return [(name, data.encode() if isinstance(data, str) else data) for name, data in items]
+    try:
+        items = given.items() if isinstance(given, Mapping) else given
+        return [(_name(name), _data(data)) for name, data in items]
+    except (TypeError, ValueError) as error:
+        raise NotSerializable(
+            f"headers {given!r}: {error}; nothing was sent. Give names with text, bytes or None"
+        ) from None
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"the name {given!r} is no text")
+    return given
+
+
+def _data(given: object) -> bytes | None:
+    if given is None or isinstance(given, bytes):
+        return given
+    if isinstance(given, str):
+        return given.encode()
+    raise TypeError(f"{given!r} is neither text nor bytes")
 
 
 def stamp_ms(given: datetime | int | None) -> int:
@@ -46,7 +69,8 @@ def stamp_ms(given: datetime | int | None) -> int:
     if isinstance(given, datetime):
         if given.tzinfo is None:
             raise Misconfigured(f"timestamp={given!r} has no time zone: give an aware datetime")
-        return round(given.timestamp() * 1000)
+        given = round(given.timestamp() * 1000)
+    check_whole("timestamp", given, 0, INT64_MAX)
     return given
 
 

@@ -32,87 +32,97 @@ class Failing(TypedDict, total=False):
     producer: Producer | None
 
 
+class Attempts:
+    """At one message."""
+
+    def __init__(self, options: Failing) -> None:
+        self._max = options.get("retries", 3) + 1
+        self._backoff_s = options.get("backoff", 0.1)
+        self.count = 0
+
+    def pause_s(self) -> float | None:
+        """One has failed. How long to wait before the next; None if that was the last."""
+        self.count += 1
+        if self.count >= self._max:
+            return None
+        return float(min(self._backoff_s * 2 ** (self.count - 1), BACKOFF_S_MAX))
+
+
+class Graveyard:
+    """Where messages go that cannot be processed. Without a topic for them, the cause is raised."""
+
+    def __init__(self, group: str, sender: Producer | None, topic: str | None) -> None:
+        self._group = group
+        self._sender = sender
+        self._topic = topic
+
+    def bury(self, raw: Any, attempts: int, error: Exception) -> None:
+        """Returns when it is there: before that, its original must not count as processed."""
+        if self._sender is None or self._topic is None:
+            raise error
+        headers = headers_for(raw, self._group, attempts, error)
+        self._sender.send_bytes(self._topic, raw.value(), raw.key(), headers).result()
+
+
 def process(
-    consumer: Consumer[V],
-    handler: Callable[[Message[V]], object],
-    *,
-    retries: int = 3,
-    backoff: float = 0.1,
-    dead_letters: str | None = None,
-    producer: Producer | None = None,
+    consumer: Consumer[V], handler: Callable[[Message[V]], object], options: Failing
 ) -> int:
-    check(consumer.delivery)
     count = 0
-    with sender_of(consumer, dead_letters, producer) as sender:
+    with graveyard_of(consumer, options) as graveyard:
         messages = iter(consumer)
         while True:
             try:
                 message = next(messages, None)
             except NotDeserializable as error:
                 messages = iter(consumer)
-                if sender is None or dead_letters is None:
-                    raise
-                bury(sender, dead_letters, error.raw, consumer.group, 0, error)
-                continue
-            if message is None:
-                return count
-            failure = _attempts(consumer, handler, message, retries, backoff)
-            if failure is not None:
-                if sender is None or dead_letters is None:
-                    raise failure
-                bury(sender, dead_letters, message.raw, consumer.group, retries + 1, failure)
+                graveyard.bury(error.raw, 0, error)
+            else:
+                if message is None:
+                    return count
+                _handle(consumer, handler, message, Attempts(options), graveyard)
             count += 1
 
 
-def _attempts(
+def _handle(
     consumer: Consumer[V],
     handler: Callable[[Message[V]], object],
     message: Message[V],
-    retries: int,
-    backoff: float,
-) -> Exception | None:
-    """Why the last of them failed."""
-    failure: Exception | None = None
-    for attempt in range(retries + 1):
-        if failure is not None:
-            time.sleep(pause_s(backoff, attempt))
-            consumer.stay_alive()
+    attempts: Attempts,
+    graveyard: Graveyard,
+) -> None:
+    while True:
         try:
             handler(message)
-            return None
+            return
         except Exception as error:
-            failure = error
-    return failure
-
-
-def pause_s(backoff: float, attempt: int) -> float:
-    return float(min(backoff * 2 ** (attempt - 1), BACKOFF_S_MAX))
-
-
-def check(delivery: Delivery) -> None:
-    if delivery is Delivery.EXACTLY_ONCE:
-        raise Misconfigured(
-            "process() commits by itself; with exactly-once, use `consumer.transactions(producer)`"
-        )
+            pause_s = attempts.pause_s()
+            if pause_s is None:
+                graveyard.bury(message.raw, attempts.count, error)
+                return
+        time.sleep(pause_s)
+        consumer.stay_alive()
 
 
 @contextmanager
-def sender_of(
-    consumer: Any, dead_letters: str | None, given: Producer | None
-) -> Iterator[Producer | None]:
-    """The producer for dead letters: the one that was given, or one of our own."""
-    if given or dead_letters is None:
-        yield given
+def graveyard_of(consumer: Consumer[Any], options: Failing) -> Iterator[Graveyard]:
+    """With the producer that was given, or one of our own."""
+    topic, given = options.get("dead_letters"), options.get("producer")
+    check(consumer.delivery, options)
+    if given is not None or topic is None:
+        yield Graveyard(consumer.group, given, topic)
         return
     ours = ("security.", "sasl.", "ssl.")
     settings = {name: value for name, value in consumer.settings.items() if name.startswith(ours)}
     with Producer(consumer.bootstrap, tune="latency", settings=settings) as made:
-        yield made
+        yield Graveyard(consumer.group, made, topic)
 
 
-def bury(
-    sender: Producer, topic: str, raw: Any, group: str, attempts: int, error: Exception
-) -> None:
-    """Returns when it is there: before that, its original must not count as processed."""
-    headers = headers_for(raw, group, attempts, error)
-    sender.send_bytes(topic, raw.value(), raw.key(), headers).result()
+def check(delivery: Delivery, options: Failing) -> None:
+    if delivery is Delivery.EXACTLY_ONCE:
+        raise Misconfigured(
+            "process() commits by itself; with exactly-once, use `consumer.transactions(producer)`"
+        )
+    if options.get("retries", 0) < 0 or options.get("backoff", 0) < 0:
+        raise Misconfigured("retries= and backoff= of process() cannot be below zero")
+    if not isinstance(options.get("producer"), Producer | None):
+        raise Misconfigured("producer= of process() is to be a penstock.Producer, or left out")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
+from penstock.sdk import unclosed
+from penstock.sdk.checks import check_callable, check_method, check_seconds, check_whole
 from penstock.sdk.connecting import created, producer_settings, reach
 from penstock.sdk.errors import (
     DeliveryFailed,
@@ -30,30 +32,66 @@ from penstock.sdk.outgoing import (
     serialized,
     stamp_ms,
 )
+from penstock.sdk.reports import POLL_EVERY_S, Reports
 from penstock.sdk.routing import ANY, Partitioner, Router
-from penstock.sdk.semantics import Delivery, Settings, Tune, chosen
+from penstock.sdk.semantics import Delivery, DeliveryWord, Settings, Tune, TuneWord, chosen
 from penstock.sdk.sending import Sending
-from penstock.sdk.serializers import Serializer, text
+from penstock.sdk.serializers import Serializer, Text, text
 from penstock.sdk.transaction import Transaction
 from penstock.sdk.translation import translated
 
-POLL_EVERY_S = 0.005
-
 OnDelivery = Callable[[Sending], None]
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
 
-class Producer:
+    V_contra = TypeVarWithDefault("V_contra", contravariant=True, default=Any)
+else:
+    V_contra = TypeVar("V_contra", contravariant=True)
+
+
+class ProducerOptions(TypedDict, total=False):
+    """What a producer may be told besides where, and how values are made into bytes."""
+
+    delivery: DeliveryWord
+    tune: TuneWord
+    key_serializer: Serializer[Any]
+    transactional_id: str | None
+    message_ids: bool
+    partitioner: Partitioner | None
+    timeout: float
+    settings: Settings | None
+
+
+class Producer(Generic[V_contra]):
     """Sends to any topic. Threads may share one, but for transactions.
 
     Delivery reports are served by whichever call is made next: there is no thread for them.
     """
 
+    is_closed = True
+    """Until it is made."""
+
+    @overload
+    def __init__(
+        self: Producer[Text], bootstrap: str, **options: Unpack[ProducerOptions]
+    ) -> None: ...
+
+    @overload
     def __init__(
         self,
         bootstrap: str,
         *,
-        delivery: str = Delivery.AT_LEAST_ONCE,
-        tune: str = Tune.THROUGHPUT,
+        serializer: Serializer[V_contra],
+        **options: Unpack[ProducerOptions],
+    ) -> None: ...
+
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        delivery: DeliveryWord = Delivery.AT_LEAST_ONCE,
+        tune: TuneWord = Tune.THROUGHPUT,
         serializer: Serializer[Any] = text,
         key_serializer: Serializer[Any] = text,
         transactional_id: str | None = None,
@@ -62,6 +100,10 @@ class Producer:
         timeout: float = 30.0,
         settings: Settings | None = None,
     ) -> None:
+        check_method("serializer", serializer, "serialize")
+        check_method("key_serializer", key_serializer, "serialize")
+        check_callable("partitioner", partitioner)
+        check_seconds("timeout", timeout)
         self.delivery = chosen(Delivery, "delivery", delivery)
         self.bootstrap, self.timeout = bootstrap, timeout
         made = producer_settings(bootstrap, self.delivery, tune, transactional_id, settings or {})
@@ -72,25 +114,24 @@ class Producer:
         self._takes_text = serializer is text
         self._takes_text_keys = key_serializer is text
         self._ids = message_id_source() if message_ids else None
-        self.router = Router(self._rdkafka, made, partitioner, self._ask_for_attention)
+        self._reports = reports = Reports(self._rdkafka)
+        self.router = Router(self._rdkafka, made, partitioner, reports.ask_for_attention)
         self._counts = self.router.counts
-        self._failed: list[Sending] = []
-        self._final: PenstockError | None = None
-        self.needs_attention = False
-        """Something is to be done before the next message: so that `send` asks one question."""
-        self.is_closed = False
+        self._counts_if_plain = {} if message_ids else self._counts
+        """Empty where every message needs more than its key and value."""
         self.waits_for_room = True
         """Else a full queue is a BufferError: an event loop waits in its own way."""
-        self._poll_due = 0.0
         self._transaction: Transaction | None = None
         self._is_initialised = False
+        self.is_closed = False
+        unclosed.watch(self)
 
     # Sending.
 
     def send(
         self,
         topic: str,
-        value: Any,
+        value: V_contra | None,
         key: Any = None,
         *,
         headers: HeadersGiven | None = None,
@@ -101,22 +142,33 @@ class Producer:
     ) -> Sending:
         """Takes the message; it is sent with others. What `Sending.result` would tell is raised by
         a later call, if nobody asks."""
-        if self.needs_attention:
+        reports = self._reports
+        if reports.needs_attention:
             self.attend()
-        data = value if self._takes_text and type(value) is str else self._bytes(topic, value)
-        name = key if self._takes_text_keys and type(key) is str else self._key_bytes(topic, key)
-        sending = Sending(self, on_delivery)
-        is_plain = headers is None and tags is None and timestamp is None and partition is None
-        if is_plain and self._ids is None and self._counts.get(topic) == 0:
+        if on_delivery is not None:
+            check_callable("on_delivery", on_delivery)
+        data: Any = value
+        if type(value) is not str or not self._takes_text:
+            data = serialized(self._serializer, value, f"value for topic {topic}")
+        if type(key) is not str or not self._takes_text_keys:
+            key = serialized(self._key_serializer, key, f"key for topic {topic}")
+        sending = Sending(reports, on_delivery)
+        if (
+            headers is None
+            and tags is None
+            and timestamp is None
+            and partition is None
+            and self._counts_if_plain.get(topic) == 0
+        ):
             try:
-                self._produce(topic, data, name, ANY, sending)
+                self._produce(topic, data, key, ANY, sending)
             except (BufferError, KafkaException, UnicodeError):
-                self._send_slowly(topic, data, name, sending)
+                self._send_slowly(topic, data, key, sending)
         else:
             given = self._headers(headers, tags)
-            self._send_slowly(topic, data, name, sending, partition, stamp_ms(timestamp), given)
-        if time.monotonic() > self._poll_due:
-            self.poll(0)
+            self._send_slowly(topic, data, key, sending, partition, stamp_ms(timestamp), given)
+        if monotonic() > reports.poll_due:
+            reports.poll(0)
         return sending
 
     def send_bytes(
@@ -127,28 +179,27 @@ class Producer:
         headers: Headers | None = None,
     ) -> Sending:
         """As they are, whatever the serializers."""
-        if self.needs_attention:
+        if self._reports.needs_attention:
             self.attend()
-        sending = Sending(self)
+        sending = Sending(self._reports)
         self._send_slowly(topic, value, key, sending, headers=headers)
         return sending
 
     def poll(self, timeout: float = 0) -> int:
         """Serves delivery reports, for at most so many seconds; how many. Only who waits for
         callbacks and makes no other call needs it."""
-        served = self._rdkafka.poll(timeout)
-        self._poll_due = time.monotonic() + POLL_EVERY_S
-        return int(served)
+        return self._reports.poll(timeout)
 
     def hurry(self) -> int:
         """Sends what is gathered without waiting for more; how many messages are on their way."""
-        return int(self._rdkafka.flush(0))
+        return self._reports.flush(0)
 
     def flush(self, timeout: float | None = None) -> None:
         """Returns when all messages have arrived; raises DeliveryFailed if one has not."""
-        left = self._rdkafka.flush(self.timeout if timeout is None else timeout)
-        if self._failed:
-            self._raise_failure()
+        if timeout is not None:
+            check_seconds("timeout", timeout)
+        left = self._reports.flush(self.timeout if timeout is None else timeout)
+        self._raise_failure()
         if left:
             raise TimedOut(
                 f"{left} messages are still on their way; look whether the brokers are up, or "
@@ -159,23 +210,33 @@ class Producer:
         """Messages on their way."""
         return len(self._rdkafka)
 
+    def __bool__(self) -> bool:
+        """Also if no message is on its way."""
+        return True
+
     # The end.
 
     def close(self, timeout: float | None = None) -> None:
         """Delivers what is on its way; what cannot be is given up, and raised."""
         if self.is_closed:
             return
+        if timeout is not None:
+            check_seconds("timeout", timeout)
         self.is_closed = True
-        self.needs_attention = True
+        self._reports.needs_attention = True
         try:
             if self._transaction:
                 self._transaction.abort()
-            self.flush(timeout)
         finally:
-            if len(self._rdkafka):
-                self._rdkafka.purge()
-                self._rdkafka.flush(1)
-            self.router.close()
+            try:
+                self._reports.finish(self.timeout if timeout is None else timeout)
+            finally:
+                self.router.close()
+        self._raise_failure()
+
+    def __del__(self) -> None:
+        if not self.is_closed:
+            unclosed.end(self, unclosed.DROPPED_S_MAX)
 
     def __enter__(self) -> Self:
         return self
@@ -201,7 +262,7 @@ class Producer:
             raise Misconfigured(
                 'transactions need Producer(..., delivery="exactly-once", transactional_id="...")'
             )
-        if self.needs_attention:
+        if self._reports.needs_attention:
             self.attend()
         return Transaction(self, self._rdkafka)
 
@@ -209,56 +270,59 @@ class Producer:
         """For the transaction itself."""
         if self._transaction:
             raise PenstockError("a transaction is open already: one producer has one at a time")
-        if not self._is_initialised:
-            reach(self._rdkafka, self.bootstrap, None, self.timeout)
-            transaction.steadily("InitProducerId", self._rdkafka.init_transactions)
-            self._is_initialised = True
+        self.initialise(transaction)
         transaction.steadily("begin", lambda _: self._rdkafka.begin_transaction())
         self._transaction = transaction
+
+    def initialise(self, transaction: Transaction) -> None:
+        """For the transaction itself. What one before us has left open under this id is aborted."""
+        if self._is_initialised:
+            return
+        reach(self._rdkafka, self.bootstrap, None, self.timeout)
+        transaction.steadily("InitProducerId", self._rdkafka.init_transactions)
+        self._is_initialised = True
 
     def ended(self) -> None:
         """For the transaction itself. What failed in it is told by how it ended."""
         self._transaction = None
-        self._failed.clear()
-        self.needs_attention = self.is_closed or bool(self._final or self.router.changes)
+        self._reports.forget_failures()
+        is_over = self.is_closed or self._reports.final is not None
+        self._reports.needs_attention = is_over or bool(self.router.changes)
 
     def give_up(self, error: PenstockError) -> None:
         """After this nothing can be sent: every call says why."""
-        self._final = error
-        self.needs_attention = True
+        self._reports.give_up(error)
 
     # What goes wrong.
 
-    def note_failure(self, sending: Sending) -> None:
-        if self._final:  # which says it all
-            return
-        self._failed.append(sending)
-        self.needs_attention = True
-
-    def _ask_for_attention(self) -> None:
-        self.needs_attention = True
+    @property
+    def needs_attention(self) -> bool:
+        """Whether `attend` has something to do before the next message."""
+        return self._reports.needs_attention
 
     def attend(self) -> None:
-        """Before the next message: failures that nobody has looked at, and changed partitions."""
+        """Before the next message."""
+        self.report()
+        self.follow()
+
+    def report(self) -> None:
+        """Failures that nobody has looked at. This waits for nothing."""
+        if self._reports.final:
+            raise self._reports.final
         if self.is_closed:
             raise PenstockError("the producer is closed: make another")
-        if self._final:
-            raise self._final
-        self.needs_attention = False
-        if self._failed:
-            self._raise_failure()
-        self.router.take_changes(lambda: self._rdkafka.flush(self.timeout), self.timeout)
+        self._reports.needs_attention = False
+        self._raise_failure()
+
+    def follow(self) -> None:
+        """Changed partitions."""
+        self.router.take_changes(self._reports.flush, self.timeout)
 
     def _raise_failure(self) -> None:
-        """The first that nobody has looked at meanwhile; all are told of by it."""
-        unseen = [each for each in self._failed if not each.is_seen]
-        self._failed.clear()
-        failure = unseen[0].failure(len(unseen)) if unseen else None
+        failure = self._reports.failure(keep=self._transaction is not None)
         if failure is None:
             return
         if self._transaction:
-            self._failed.extend(unseen)
-            self.needs_attention = True
             raise TransactionAborted(f"{failure}; the transaction is aborted", failure.code)
         raise failure
 
@@ -275,12 +339,16 @@ class Producer:
         headers: Headers | None = None,
     ) -> None:
         """All that a message may need. Where librdkafka's queue is full, we wait for room."""
+        if not isinstance(topic, str) or not topic:
+            raise Misconfigured(f"topic={topic!r} is no topic's name: give its name, as text")
         index = partition
         if index is None:
             index = self.router.choose(topic, key, self.timeout)
-        elif topic not in self._counts:
-            self.router.meet(topic, self.timeout)
-        deadline = time.monotonic() + self.timeout
+        else:
+            check_whole("partition", index, 0)
+            if topic not in self._counts:
+                self.router.meet(topic, self.timeout)
+        deadline = monotonic() + self.timeout
         while True:
             try:
                 self._produce(topic, data, key, index, sending, None, timestamp_ms, headers)
@@ -295,8 +363,8 @@ class Producer:
                 raise self._not_taken(topic, key, failure.args[0]) from None
 
     def _wait_for_room(self, deadline: float) -> None:
-        self.poll(POLL_EVERY_S)
-        if time.monotonic() > deadline:
+        self._reports.poll(POLL_EVERY_S)
+        if monotonic() > deadline:
             raise TimedOut(
                 f"{len(self)} messages wait to be sent, and no broker has taken one in "
                 f"{self.timeout} s: this one was not sent; look whether the brokers are up"
@@ -313,12 +381,6 @@ class Producer:
             return plain
         data = key.encode() if isinstance(key, str) else key
         return DeliveryFailed(str(plain), error.name(), topic=topic, key=data)
-
-    def _bytes(self, topic: str, value: Any) -> bytes | None:
-        return serialized(self._serializer, value, f"value for topic {topic}")
-
-    def _key_bytes(self, topic: str, key: Any) -> bytes | None:
-        return serialized(self._key_serializer, key, f"key for topic {topic}")
 
     def _headers(self, headers: HeadersGiven | None, tags: Mapping[str, str] | None) -> Headers:
         made = as_headers(headers) + as_headers(tags)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,12 +16,14 @@ from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
 from penstock.client.partitioning import Sticky, partition_for_key
 from penstock.sdk.connecting import reach
-from penstock.sdk.errors import Misconfigured
+from penstock.sdk.errors import Misconfigured, PenstockError
 
 ANY = -1
 """librdkafka chooses the partition."""
 LOOK_EVERY_S = 2.0
 ASK_S_MAX = 5.0
+FOLLOW_S_MAX = 10.0
+"""One change; after that the message goes where it would have gone before."""
 STICK_TO = 100
 """Messages without a key that go to one partition before the next has its turn."""
 
@@ -36,6 +39,9 @@ class Partitions(NamedTuple):
     @property
     def are_closing(self) -> bool:
         return self.open_count < self.total
+
+
+UNKNOWN = Partitions(0, 0)
 
 
 class Spread:
@@ -86,6 +92,10 @@ class Watch:
             )
             self._thread.start()
         return found
+
+    def forget(self, topic: str) -> None:
+        """The next look tells of it again."""
+        self._known[topic] = UNKNOWN
 
     def close(self) -> None:
         self._ended.set()
@@ -151,20 +161,33 @@ class Router:
         if count == 0:
             return ANY
         choice = self._spread(key.encode() if isinstance(key, str) else key, count)
-        if not 0 <= choice < count:
+        if not isinstance(choice, int) or not 0 <= choice < count:
             raise Misconfigured(
-                f"the partitioner has chosen {choice} for topic {topic}: give 0 to {count - 1}"
+                f"the partitioner has chosen {choice!r} for topic {topic}: give 0 to {count - 1}"
             )
         return choice
 
-    def take_changes(self, flush: Callable[[], object], timeout_s: float) -> None:
-        """What has the same key may go elsewhere now: all that was taken before arrives first. And
-        librdkafka has to know of new partitions before it is given messages for them."""
+    def take_changes(self, flush: Callable[[float], int], timeout_s: float) -> None:
+        """Those that cannot be followed, because nobody answers, are told of again by the first
+        look that succeeds. Until then messages go where they went before."""
+        limit_s = min(timeout_s, FOLLOW_S_MAX)
         while self.changes:
             topic, count = self.changes.popitem()
-            flush()
-            reach(self._rdkafka, self._bootstrap, topic, timeout_s)
-            self.counts[topic] = count
+            if self._follow(topic, flush, time.monotonic() + limit_s):
+                self.counts[topic] = count
+            elif self._watch:
+                self._watch.forget(topic)
+
+    def _follow(self, topic: str, flush: Callable[[float], int], deadline: float) -> bool:
+        """What has the same key may go elsewhere now: all that was taken before arrives first. And
+        librdkafka has to know of new partitions before it is given messages for them."""
+        try:
+            if flush(deadline - time.monotonic()):
+                return False
+            reach(self._rdkafka, self._bootstrap, topic, max(0.001, deadline - time.monotonic()))
+        except PenstockError:
+            return False
+        return True
 
     def close(self) -> None:
         if self._watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from penstock.sdk.errors import Misconfigured
 
@@ -30,6 +30,12 @@ class Protocol(StrEnum):
     CLASSIC = "classic"
 
 
+DeliveryWord = Delivery | Literal["at-least-once", "at-most-once", "exactly-once"]
+TuneWord = Tune | Literal["throughput", "latency"]
+ProtocolWord = Protocol | Literal["consumer", "classic"]
+"""So that a type checker sees a word that is none."""
+
+
 class Row(NamedTuple):
     """One setting, by librdkafka's name, and by the Java client's where it has it."""
 
@@ -39,14 +45,17 @@ class Row(NamedTuple):
     """Empty: the same name. None: it has none."""
 
 
+_TOLD = Row("delivery.report.only.error", False, None)
+"""Or nobody would hear that a message has arrived."""
 PRODUCER: dict[Delivery, tuple[Row, ...]] = {
-    Delivery.AT_LEAST_ONCE: (Row("acks", "all"), Row("enable.idempotence", True)),
+    Delivery.AT_LEAST_ONCE: (Row("acks", "all"), Row("enable.idempotence", True), _TOLD),
     Delivery.AT_MOST_ONCE: (
         Row("acks", 0),
         Row("retries", 0),
         Row("enable.idempotence", False),
+        _TOLD,
     ),
-    Delivery.EXACTLY_ONCE: (Row("acks", "all"), Row("enable.idempotence", True)),
+    Delivery.EXACTLY_ONCE: (Row("acks", "all"), Row("enable.idempotence", True), _TOLD),
 }
 """`transactional.id` comes with exactly-once."""
 
@@ -101,9 +110,15 @@ PATIENCE: dict[Delivery, tuple[Row, ...]] = {
     Delivery.EXACTLY_ONCE: (
         Row("message.timeout.ms", 60_000, "delivery.timeout.ms"),
         Row("transaction.timeout.ms", 60_000),
+        Row("connections.max.idle.ms", 10_000, None),
     ),
 }
-"""How long a producer tries; not longer than its transaction may last."""
+"""How long a producer tries; not longer than its transaction may last.
+
+If the broker that looks after the group dies, librdkafka may wait for it for ever when it sends
+offsets, in spite of its timeout (librdkafka issues 5456 and 5511). A connection that is closed
+because it is idle wakes it.
+"""
 ALWAYS_CONSUMER: tuple[Row, ...] = (*SHARED, Row("check.crcs", True))
 
 PARAMETERS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -25,7 +26,7 @@ class Delivered(NamedTuple):
 
 
 class Owner(Protocol):
-    """The producer, as a message on its way needs it."""
+    """What a message on its way needs of its producer."""
 
     def poll(self, timeout: float) -> int: ...
 
@@ -44,12 +45,25 @@ class Sending(msgspec.Struct, gc=False, eq=False):
 
     def __call__(self, error: KafkaError | None, message: Any) -> None:
         self._message = message
-        if error is not None:
-            self._error = error
+        if error is not None or self._on_delivery is not None:
+            self._tell(error)
+
+    def _tell(self, error: KafkaError | None) -> None:
+        """Whoever is to hear of it: most messages arrive, and nobody asks."""
+        self._error = error
         if self._on_delivery is not None:
-            self._on_delivery(self)
+            self._call_back(self._on_delivery)
         if error is not None and not self.is_seen:
             self._owner.note_failure(self)
+
+    def _call_back(self, on_delivery: Callable[[Sending], None]) -> None:
+        """An exception would come out of whichever call serves reports, and hold up those of other
+        messages. A callback that has failed has not dealt with a failure."""
+        try:
+            on_delivery(self)
+        except Exception:
+            self.is_seen = False
+            logging.getLogger("penstock.sdk").exception("on_delivery has failed")
 
     @property
     def is_done(self) -> bool:

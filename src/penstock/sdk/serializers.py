@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -25,10 +25,14 @@ class Deserializer(Protocol[Out_co]):
     def deserialize(self, data: bytes, /) -> Out_co: ...
 
 
+Text = str | bytes | int
+"""What is sent as text."""
+
+
 class _Text:
     """UTF-8. Bytes are taken for text that is encoded already, and whole numbers as digits."""
 
-    def serialize(self, value: str | bytes | int, /) -> bytes:
+    def serialize(self, value: Text, /) -> bytes:
         if isinstance(value, str):
             return value.encode()
         if isinstance(value, bytes):
@@ -62,7 +66,16 @@ class Json(Generic[T]):
     serialize: Callable[[T], bytes]
     deserialize: Callable[[bytes], T]
 
-    def __init__(self, kind: type[T] | Any = Any) -> None:
+    @overload
+    def __init__(self: Json[Any]) -> None: ...
+
+    @overload
+    def __init__(self, kind: type[T]) -> None: ...
+
+    @overload
+    def __init__(self: Json[Any], kind: object) -> None: ...
+
+    def __init__(self, kind: Any = Any) -> None:
         self.serialize = msgspec.json.Encoder().encode
         self.deserialize = msgspec.json.Decoder(kind).decode
 

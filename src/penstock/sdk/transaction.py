@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confluent_kafka import KafkaError, KafkaException
 
-from penstock.sdk.errors import Fenced, PenstockError, TimedOut, TransactionAborted
+from penstock.sdk.errors import (
+    Fenced,
+    Misconfigured,
+    PenstockError,
+    TimedOut,
+    TransactionAborted,
+)
+from penstock.sdk.semantics import Delivery
 from penstock.sdk.translation import kind_of, told, translated
 
 if TYPE_CHECKING:
@@ -19,6 +26,9 @@ if TYPE_CHECKING:
 STEP_S_MAX = 5.0
 """For one attempt; librdkafka goes on where it was with the next."""
 PAUSE_S = 0.02
+GIVEN_UP = "make another producer with its transactional id, which ends what is left open"
+WAYS_OUT = {"commit": "commit"}
+"""What is to be called when a step has timed out, where that is not `abort`."""
 
 
 class Transaction:
@@ -28,6 +38,9 @@ class Transaction:
         self._producer = producer
         self._rdkafka = rdkafka
         self._is_open = False
+        self._is_aborting = False
+        self._consumers: list[Consumer[Any]] = []
+        """Which go back if this fails."""
 
     def __enter__(self) -> Self:
         self.begin()
@@ -47,13 +60,27 @@ class Transaction:
         except PenstockError as late:
             error.add_note(f"when the transaction was aborted: {late}")
 
+    def prepare(self) -> None:
+        """Ends what a process that died has left open: until then, nobody in the group can read
+        the partitions whose offsets are in it."""
+        self._producer.initialise(self)
+
     def begin(self) -> None:
         self._producer.begin(self)
         self._is_open = True
 
     def send_offsets(self, consumer: Consumer[Any]) -> None:
-        """What the consumer has handed out counts as read if, and only if, this is committed."""
-        places, metadata = consumer.places_in_hand(), consumer.group_metadata()
+        """What the consumer has handed out counts as read if, and only if, this is committed. If
+        not, the consumer goes back by itself to what was committed before."""
+        if consumer.delivery is not Delivery.EXACTLY_ONCE:
+            raise Misconfigured(
+                "this consumer commits by itself, whatever becomes of the transaction: make it "
+                'with Consumer(..., delivery="exactly-once")'
+            )
+        self._consumers.append(consumer)
+        self.add_offsets(consumer.places_in_hand(), consumer.group_metadata())
+
+    def add_offsets(self, places: list[Any], metadata: Any) -> None:
         if places:
             self.steadily(
                 "offsets",
@@ -66,16 +93,36 @@ class Transaction:
         """Returns when it is committed. Else it is aborted, and TransactionAborted says why."""
         if not self._is_open:
             return
-        self.steadily("commit", self._rdkafka.commit_transaction)
+        if self._is_aborting:
+            self.abort()
+            raise TransactionAborted("transaction, commit: it was aborted before")
+        try:
+            self.steadily("commit", self._rdkafka.commit_transaction)
+        except BaseException as error:
+            self._send_back()
+            if getattr(error, "code", "") == "_STATE":  # an interrupted call has ended it
+                self._over()
+            raise
         self._over()
 
     def abort(self) -> None:
+        """After TimedOut, it is to be called again."""
         if not self._is_open:
             return
+        self._is_aborting = True
+        self._send_back()
         try:
             self.steadily("abort", self._rdkafka.abort_transaction)
-        finally:
+        except TimedOut:
+            raise
+        except PenstockError:
             self._over()
+            raise
+        self._over()
+
+    def _send_back(self) -> None:
+        for each in self._consumers:
+            each.rewind_later()
 
     def _over(self) -> None:
         self._is_open = False
@@ -99,6 +146,8 @@ class Transaction:
         about = f"transaction, {step}"
         if error.fatal() or kind_of(error) is Fenced:
             final = translated(about, error)
+            if not isinstance(final, Fenced):
+                final = PenstockError(f"{final}; {GIVEN_UP}", final.code)
             self._producer.give_up(final)
             self._over()
             return final
@@ -109,5 +158,10 @@ class Transaction:
                 f"{told(about, error)}: it was aborted, and can be tried again", error.name()
             )
         if error.retriable():
-            return TimedOut(f"{told(about, error)}; its outcome is not known yet", error.name())
+            return TimedOut(
+                f"{told(about, error)}. The transaction is not over: call its "
+                f"{WAYS_OUT.get(step, 'abort')}() again, or read on with "
+                "`consumer.transactions(producer)`, which does that",
+                error.name(),
+            )
         return translated(about, error)

@@ -50,7 +50,9 @@ KINDS: tuple[tuple[frozenset[int], type[PenstockError], str], ...] = (
 """Which of librdkafka's errors are which of ours, and what to do about it."""
 
 _LOCAL_ADVICE = {
-    KafkaError._UNKNOWN_PARTITION: "the topic has fewer partitions now: send it again",
+    KafkaError._UNKNOWN_PARTITION: (
+        "the topic has no such partition, or no more: give another, or none, and send it again"
+    ),
     KafkaError._DESTROY: "the topic has fewer partitions now: send it again",
     KafkaError._PURGE_QUEUE: "it was given up before it was sent, with its transaction or at close",
     KafkaError._PURGE_INFLIGHT: "it was given up with its transaction or at close",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.sdk.admin.conftest import fill
 
-from penstock import Admin
+from penstock import Admin, PenstockError
 from penstock.sdk.admin_values import DrainProgress
 from penstock.sdk.errors import BrokerNotFound, Misconfigured, TimedOut, Unreachable
 from penstock.testing import Broker, Cluster
@@ -45,6 +45,8 @@ def test_a_broker_that_is_not_there_is_named(admin: Admin) -> None:
         admin.brokers.drain,
         admin.brokers.cancel_drain,
         admin.brokers.remove,
+        lambda node: admin.brokers.set_configs(node, {"message.max.bytes": 1000}),
+        lambda node: admin.brokers.unset_configs(node, "message.max.bytes"),
     ):
         with pytest.raises(BrokerNotFound, match=r"broker 9.*admin\.brokers\.list"):
             ask(9)
@@ -64,6 +66,20 @@ def test_nobody_at_the_address_is_told_at_once() -> None:
 def test_an_address_that_is_none_is_told_at_once() -> None:
     with pytest.raises(Misconfigured, match="give HOST:PORT"):
         Admin("nowhere")
+
+
+def test_an_admin_that_is_closed_says_so(penstock_broker: Broker) -> None:
+    admin = Admin(penstock_broker.bootstrap)
+    admin.topics.list()
+    admin.close()
+    admin.close()
+    with pytest.raises(PenstockError, match="closed: make another"):
+        admin.topics.list()
+
+
+def test_a_time_that_is_none_is_told_at_once() -> None:
+    with pytest.raises(Misconfigured, match="timeout_s=-1"):
+        Admin("127.0.0.1:1", timeout_s=-1)
 
 
 def test_a_broker_that_hangs_is_not_waited_for_for_ever(penstock_fresh_broker: Broker) -> None:

@@ -111,4 +111,7 @@ def test_what_cannot_be_is_refused_with_a_way_out(admin: Admin, orders: str, gro
         admin.groups.reset_offsets(group, "latest", topics="nowhere")
     with pytest.raises(TopicNotFound, match="has no partition 9"):
         admin.groups.set_offsets(group, {(orders, 9): 1})
+    for offset in (-1, 2**63):
+        with pytest.raises(Misconfigured, match=f"offset of {orders}-0=-?.*: give a whole number"):
+            admin.groups.set_offsets(group, {(orders, 0): offset})
     assert admin.groups.offsets(group) == {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.sdk.admin.conftest import Running, moment
@@ -118,8 +120,14 @@ def test_what_cannot_be_is_refused_with_a_way_out(admin: Admin, orders: str) -> 
         admin.topics.create("wrong", replicas=3)
     with pytest.raises(Misconfigured):
         admin.topics.create("wrong name")
-    with pytest.raises(Misconfigured):
-        admin.topics.create("wrong", partitions=0)
+    wrong: Any
+    for wrong in (0, -3, "2", 1.5, True, 2**40):
+        with pytest.raises(Misconfigured, match=re.escape(f"partitions={wrong!r}: give a whole")):
+            admin.topics.create("wrong", partitions=wrong)
+        with pytest.raises(Misconfigured, match=re.escape(f"replicas={wrong!r}: give a whole")):
+            admin.topics.create("wrong", replicas=wrong)
+        with pytest.raises(Misconfigured, match=re.escape(f"count={wrong!r}: give a whole")):
+            admin.topics.set_partitions(orders, wrong)
     with pytest.raises(Misconfigured, match="max_pause_s are for fewer partitions"):
         admin.topics.set_partitions(orders, 3, when="drained")
     with pytest.raises(TopicNotFound, match="there is no such topic"):

@@ -92,6 +92,21 @@ def test_a_broker_that_is_stopped_is_not_there(broker: Broker) -> None:
 
 
 @either_way
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_nobody_takes_the_port_of_a_broker_that_is_down(broker: Broker, is_shared: bool) -> None:
+    with socket.create_connection(("127.0.0.1", broker.port)):
+        broker.stop()
+    with socket.socket() as taker:
+        taker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, is_shared)
+        with pytest.raises(OSError, match="in use"):
+            taker.bind(("127.0.0.1", broker.port))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", broker.port))
+    broker.restart()
+    assert broker.admin.topics.list() == ()
+
+
+@either_way
 def test_a_broker_may_be_restarted_while_it_is_paused(broker: Broker) -> None:
     topic = broker.topic()
     broker.pause()

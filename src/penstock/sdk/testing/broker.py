@@ -10,6 +10,7 @@ from pathlib import Path
 from penstock.sdk.admin_line import Value
 from penstock.sdk.errors import Misconfigured
 from penstock.sdk.testing.endpoint import Endpoint
+from penstock.sdk.testing.held_port import HeldPort
 from penstock.sdk.testing.nursery import shared_nursery
 from penstock.sdk.testing.settings import for_tests
 from penstock.sdk.testing.vessels import Process, Vessel
@@ -17,7 +18,7 @@ from penstock.sdk.testing.watched_folder import WatchedFolder
 
 
 class Broker(Endpoint):
-    """Running until it is told otherwise. Its port stays the same."""
+    """Running until it is told otherwise. Its port stays the same, and its own while it is down."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Broker(Endpoint):
         self.port = 0
         self.is_paused = False
         self._vessel = vessel
+        self._held_port = HeldPort()
         self._forget = forget or (lambda: None)
         self._settings = {
             **for_tests(settings),
@@ -63,12 +65,14 @@ class Broker(Endpoint):
     def kill(self) -> None:
         """As a crash does it: kill -9. What it had acknowledged is there after a restart."""
         self._vessel.kill()
+        self._held_port.take(self.port)
         self.is_paused = False
 
     def stop(self) -> None:
         """As an operator does it: cleanly."""
         self.resume()
         self._vessel.stop()
+        self._held_port.take(self.port)
 
     def pause(self) -> None:
         """It hangs: connections stay, and nothing is answered. To the others of a cluster it is
@@ -95,13 +99,16 @@ class Broker(Endpoint):
             self._start()
 
     def _start(self) -> None:
+        self._held_port.hand_over()
         self.port = self._vessel.start({**self._settings, "listeners": self.bootstrap})
+        self._held_port.release()
 
     def close(self) -> None:
         """It is gone, with all that it had."""
         super().close()
         self.resume()
         self._vessel.drop()
+        self._held_port.release()
         self._forget()
 
 

@@ -1,0 +1,78 @@
+"""What has become of the messages of a producer."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaException
+
+from penstock.sdk.errors import DeliveryFailed, PenstockError
+from penstock.sdk.translation import translated
+
+if TYPE_CHECKING:
+    from penstock.sdk.sending import Sending
+
+POLL_EVERY_S = 0.005
+PURGE_S_MAX = 1.0
+
+
+class Reports:
+    """The part of a producer that its messages know: those on their way would keep the producer
+    itself alive otherwise, and nobody could tell that it was dropped."""
+
+    def __init__(self, rdkafka: Any) -> None:
+        self._rdkafka = rdkafka
+        self._failed: list[Sending] = []
+        self.final: PenstockError | None = None
+        """After this nothing can be sent: every call says why."""
+        self.needs_attention = False
+        """Something is to be done before the next message: so that `send` asks one question."""
+        self.poll_due = 0.0
+
+    def poll(self, timeout: float = 0) -> int:
+        """Serves what librdkafka has heard; how many messages that was."""
+        served = self._rdkafka.poll(timeout)
+        self.poll_due = time.monotonic() + POLL_EVERY_S
+        return int(served)
+
+    def flush(self, limit_s: float) -> int:
+        """Waits for all messages; how many are still on their way."""
+        try:
+            return int(self._rdkafka.flush(limit_s))
+        except KafkaException as failure:
+            raise translated("flush", failure) from None
+
+    def finish(self, limit_s: float) -> None:
+        """The same, and what is on its way after that is given up: it has failed then."""
+        try:
+            self.flush(limit_s)
+        finally:
+            if len(self._rdkafka):
+                self._rdkafka.purge()
+                with suppress(PenstockError):  # which was told before
+                    self.flush(PURGE_S_MAX)
+
+    def ask_for_attention(self) -> None:
+        self.needs_attention = True
+
+    def note_failure(self, sending: Sending) -> None:
+        if self.final:  # which says it all
+            return
+        self._failed.append(sending)
+        self.needs_attention = True
+
+    def give_up(self, error: PenstockError) -> None:
+        self.final = error
+        self.needs_attention = True
+
+    def forget_failures(self) -> None:
+        self._failed.clear()
+
+    def failure(self, *, keep: bool) -> DeliveryFailed | None:
+        """The first that nobody has looked at meanwhile; all are told of by it."""
+        unseen = [each for each in self._failed if not each.is_seen]
+        self._failed = unseen if keep else []
+        self.needs_attention |= bool(self._failed)
+        return unseen[0].failure(len(unseen)) if unseen else None

@@ -1,0 +1,1 @@
+"""From a topic to its table: round by round, each one commit, each record once."""

@@ -1,0 +1,30 @@
+"""A cluster that a job reads or writes: known by its address wherever a task goes."""
+
+from __future__ import annotations
+
+from penstock.client.cluster import WireClient
+
+
+class Connected:
+    """Connects at the first use, in each process for itself."""
+
+    def __init__(self, bootstrap: str, timeout_s: float) -> None:
+        self._bootstrap = bootstrap
+        self._timeout_s = timeout_s
+        self._client: WireClient | None = None
+
+    @property
+    def client(self) -> WireClient:
+        if self._client is None:
+            self._client = self.another()
+        return self._client
+
+    def another(self) -> WireClient:
+        """With connections of its own."""
+        return WireClient(self._bootstrap, "penstock-spark", self._timeout_s)
+
+    def __getstate__(self) -> tuple[str, float]:
+        return self._bootstrap, self._timeout_s
+
+    def __setstate__(self, state: tuple[str, float]) -> None:
+        self.__init__(*state)  # type: ignore[misc]

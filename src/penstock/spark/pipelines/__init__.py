@@ -1,0 +1,1 @@
+"""Declared pipelines: where rows come from, what is made of them, and where they go."""

@@ -1,0 +1,1 @@
+"""Writing topics: rows as records, in transactions that count once a whole batch is written."""

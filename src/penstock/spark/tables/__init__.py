@@ -1,0 +1,1 @@
+"""Topics as tables: files of records that a Delta log names, and what is done with them."""

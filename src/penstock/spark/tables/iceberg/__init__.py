@@ -1,0 +1,1 @@
+"""Topics as Iceberg tables, through pyiceberg; that comes with the extra `iceberg`."""

@@ -1,0 +1,1 @@
+"""Values of records as columns, by a schema that is given."""

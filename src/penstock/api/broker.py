@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from penstock.api.awaited_markers import AwaitedMarkers
 from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
@@ -85,6 +86,7 @@ class Broker:
         """Asks a transaction's coordinator for partitions."""
         self.markers_from: dict[int, int] = {}
         """By broker, the newest connection over which it has sent markers."""
+        self.awaited_markers = AwaitedMarkers()
         self.disk_is_full = False
         self.has_lease: Callable[[], bool] = lambda: True
         """Whether the store has confirmed lately that this broker is registered."""
@@ -358,6 +360,14 @@ class Broker:
                 replica.log.config = config
             if leader is not None:
                 leader.writing.heed(topic, index)
+
+    def delete_to(self, replica: Replica, offset: int) -> None:
+        """Records below an offset are to go. That it was an order is noted: whoever has copies of
+        what retention drops is not to give out these."""
+        log = replica.log
+        if offset > log.start_offset:
+            log.deleted_to = offset
+        self.advance_start(replica, offset)
 
     def advance_start(self, replica: Replica, offset: int) -> None:
         """Records below an offset are gone, and so are the segments that hold nothing else."""

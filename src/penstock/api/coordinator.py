@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic
 
+from penstock.api.opening import NotOpen
 from penstock.api.shard import Shard
 from penstock.coordination.kind import K, Kind, Sweep
 from penstock.coordination.pace import Pace
@@ -26,6 +27,8 @@ FAILURES_MAX = 2
 PAUSE_MS_MIN = 100
 PAUSE_MS_MAX = 10_000
 """Before what has been loaded before is loaded again; twice as long each time."""
+TAKE_UP_AGAIN_MS = 200
+"""After which it is tried again to take up a partition whose log is being opened, or cannot be."""
 HELD_MS = 60_000
 """What has been well for so long is not said to have been loaded in vain."""
 
@@ -46,6 +49,9 @@ class Coordinator(Generic[K]):
         """Told when something was written in a shard, or all of it was loaded."""
         self.wake_by: Callable[[float], None] = lambda time_ms: None
         """Told when one of them is to be looked at, in the clock's monotonic time."""
+        self._missed: dict[int, bool] = {}
+        """Partitions that could not be taken up, and whether that is because their logs are still
+        being opened."""
         self._failures: Counter[str] = Counter()
         """Of those that could not be looked after."""
 
@@ -98,8 +104,13 @@ class Coordinator(Generic[K]):
             raise self.still_loading()
         return shard
 
-    def loaded(self) -> list[Shard[K]]:
-        """All of them. Raises Refused while any is not."""
+    def loaded(self, *, needs_all: bool = False) -> list[Shard[K]]:
+        """All of them. Raises Refused while any is not. `needs_all`: also where a log cannot be
+        read."""
+        for index in sorted(self._led() - self.shards.keys()):
+            self._take_up(index)
+        if any(needs_all or is_opening for is_opening in self._missed.values()):
+            raise self.still_loading()
         shards = list(self.shards.values())
         for shard in shards:
             shard.check_lease()
@@ -120,26 +131,32 @@ class Coordinator(Generic[K]):
 
     def follow(self) -> None:
         """Take up what this broker leads now, and drop what it no longer does."""
-        topic = self.broker.image.topic(self.kind.topic)
-        partitions = topic.partitions if topic is not None else ()
-        led = {
-            index
-            for index, record in enumerate(partitions)
-            if record is not None and record.leader == self.broker.node_id
-        }
+        led = self._led()
         over = {index for index, shard in self.shards.items() if shard.leader.over is not None}
         for index in (self.shards.keys() - led) | over:
             self.shards.pop(index).give_up()
         for index in sorted(led - self.shards.keys()):
             self._take_up(index)
 
+    def _led(self) -> set[int]:
+        topic = self.broker.image.topic(self.kind.topic)
+        partitions = topic.partitions if topic is not None else ()
+        return {
+            index
+            for index, record in enumerate(partitions)
+            if record is not None and record.leader == self.broker.node_id
+        }
+
     def _take_up(self, index: int, pause_ms: int = 0) -> Shard[K] | None:
-        """None where the log cannot be read, which the broker has told of: it is tried again when
-        someone asks for what is in it."""
+        """None where the log is still being opened, or cannot be read, which the broker has told
+        of: it is tried again soon, as what is in it may have been due long ago."""
         try:
             leader = self.broker.leader(self.kind.topic, index)
-        except Refused:
+        except Refused as refused:
+            self._missed[index] = isinstance(refused, NotOpen)
+            self.wake_by(self.clock.monotonic_ms() + TAKE_UP_AGAIN_MS)
             return None
+        self._missed.pop(index, None)
         shard = self.shards[index] = Shard(self, leader)
         shard.pause_ms = pause_ms
         if leader.log.start_offset == leader.log.end_offset:
@@ -147,6 +164,14 @@ class Coordinator(Generic[K]):
         else:
             self.on_new_shard(shard)
         return shard
+
+    def _take_up_missed(self) -> None:
+        led = self._led()
+        for index in list(self._missed):
+            if index in led:
+                self._take_up(index)
+            else:
+                del self._missed[index]
 
     def load_again(self, shard: Shard[K]) -> None:
         """What was decided is not in the log after all, and what is in memory rests on it; or the
@@ -199,6 +224,8 @@ class Coordinator(Generic[K]):
         """Hand out answers and look at what is due, for a slice of time; False once there is no
         more of it. What has been due longest comes first: one with much to do is due again at
         once."""
+        if self._missed:
+            self._take_up_missed()
         for each in list(self.shards.values()):
             if not each.is_cut_off() and not each.is_true:
                 self.load_again(each)

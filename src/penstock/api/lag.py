@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
-from penstock.errors import Refused
+from penstock.errors import ErrorCode, Refused
 from penstock.log import reading, scanning
 from penstock.log.damage import check_damage
 from penstock.log.partition_log import PartitionLog
@@ -77,33 +77,46 @@ def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
     first, end = max(place.offset, leader.log.start_offset), leader.high_watermark
     if first >= end:
         return NOTHING
-    waiting_ms = yield from _waiting_ms(leader, first, end, now_ms)
-    return Lag(end - first, waiting_ms)
+    return (yield from _waiting(leader, first, end, now_ms))
 
 
-def _waiting_ms(leader: Leader, first: int, end: int, now_ms: int) -> Steps[int | None]:
+def _waiting(leader: Leader, first: int, end: int, now_ms: int) -> Steps[Lag]:
     """Files that cannot be read hide the time, and nothing else."""
     try:
-        return (yield from _waiting(leader.log, first, end, now_ms))
+        found = yield from _first_record(leader.log, first, end)
     except Refused:
-        return None
+        return Lag(end - first, None)
     except (OSError, Amiss) as problem:
         log.error("%s-%d: no time is known of %d: %s", leader.topic, leader.index, first, problem)
-        return None
+        return Lag(end - first, None)
+    if found is None:
+        return NOTHING
+    time_ms = _time_of(found)
+    return Lag(end - first, None if time_ms < 0 else max(0, now_ms - time_ms))
 
 
-def _waiting(partition: PartitionLog, first: int, end: int, now_ms: int) -> Steps[int | None]:
-    """Markers of transactions, and batches that compaction has emptied, keep nobody waiting."""
+def _first_record(partition: PartitionLog, first: int, end: int) -> Steps[BatchHeader | None]:
+    """The batch with the next record for consumers; None if there is none before the end.
+
+    Markers of transactions, what these have aborted, and batches that compaction has emptied keep
+    nobody waiting: who commits the offset behind the last message that it got stays before them.
+    """
     for _ in range(EMPTY_BATCHES_MAX):
         header = yield from reindexed(partition, partial(_header_at, partition, first))
         if header is None or header.base_offset >= end:
-            return 0
-        if header.record_count and not header.is_control:
-            time_ms = _time_of(header)
-            return None if time_ms < 0 else max(0, now_ms - time_ms)
+            return None
+        if header.record_count and not header.is_control and not _was_aborted(partition, header):
+            return header
         first = header.next_offset
         yield None
-    return None
+    raise Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "there is too much without a record")
+
+
+def _was_aborted(partition: PartitionLog, header: BatchHeader) -> bool:
+    if not header.is_transactional:
+        return False
+    between = partition.aborted_between(header.base_offset, header.next_offset)
+    return any(each.producer_id == header.producer_id for each in between)
 
 
 def _header_at(partition: PartitionLog, offset: int, cold_ok: bool) -> BatchHeader | None:

@@ -23,13 +23,21 @@ Named = Callable[[Any], Iterable[tuple[str, int]]]
 """The partitions that a request names: topics and indexes."""
 
 
-def open_first(named: Named) -> Callable[[Handler], Handler]:
-    """Of a handler: it is called once the logs are open, or cannot be, or take too long."""
+def _always(call: Call) -> bool:
+    return True
+
+
+def open_first(
+    named: Named, *, may_wait: Callable[[Call], bool] = _always
+) -> Callable[[Handler], Handler]:
+    """Of a handler: it is called once the logs are open, or cannot be, or take too long. At once
+    for calls that had better ask again than wait."""
 
     def decorate(handler: Handler) -> Handler:
         @wraps(handler)
         def opened(broker: Broker, request: Any, call: Call) -> Outcome[Any]:
-            return _once_open(broker, request, named, partial(handler, broker, request, call))
+            handle = partial(handler, broker, request, call)
+            return _once_open(broker, request, named, handle, may_wait=may_wait(call))
 
         return opened
 
@@ -37,10 +45,15 @@ def open_first(named: Named) -> Callable[[Handler], Handler]:
 
 
 def _once_open(
-    broker: Broker, request: Any, named: Named, handle: Callable[[], Outcome[Any]]
+    broker: Broker,
+    request: Any,
+    named: Named,
+    handle: Callable[[], Outcome[Any]],
+    *,
+    may_wait: bool,
 ) -> Outcome[Any]:
     def found(closed: list[PartitionLog]) -> Outcome[Any]:
-        if not closed:
+        if not closed or not may_wait:
             return handle()
         work = partial(broker.opening.waited_for, closed, _wait_ms(request))
         return Resume(work, lambda _: handle())

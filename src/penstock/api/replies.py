@@ -32,8 +32,9 @@ class Rest:
     @property
     def is_committed(self) -> bool:
         shard = self.shard
-        is_here = not shard.is_over and not shard.is_cut_off()
-        return is_here and shard.leader.high_watermark >= self.end
+        if shard.leader.high_watermark < self.end or shard.is_over:
+            return False
+        return not shard.is_cut_off()
 
     def check(self, time_is_up: bool) -> None:
         """Refuse when it is not going to be committed here, or not in time."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from penstock.api.call import Call, Unanswerable
+from penstock.api.call import Unanswerable
+from penstock.api.trust import Client
 from penstock.coordination.transaction.state import Identity
 
 SPEAKERS_MAX = 100_000
@@ -23,18 +24,18 @@ class Speakers:
     def __init__(self) -> None:
         self._newest: OrderedDict[Identity, int] = OrderedDict()
 
-    def check(self, writer: Identity, call: Call) -> None:
+    def check(self, writer: Identity, client: Client) -> None:
         """Raises Unanswerable if this comes too late."""
         newest = self._newest.get(writer, 0)
-        if call.client.number < newest:
+        if client.number < newest:
             raise Unanswerable(
                 f"a newer connection speaks for producer {writer.producer_id}, "
                 f"epoch {writer.epoch}: what comes over older ones is dropped"
             )
 
-    def note(self, writer: Identity, call: Call) -> None:
+    def note(self, writer: Identity, client: Client) -> None:
         """It was let do what it asked for."""
-        self._newest[writer] = max(call.client.number, self._newest.get(writer, 0))
+        self._newest[writer] = max(client.number, self._newest.get(writer, 0))
         self._newest.move_to_end(writer)
         if len(self._newest) > SPEAKERS_MAX:
             self._newest.popitem(last=False)

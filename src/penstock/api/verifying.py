@@ -1,16 +1,21 @@
 """Before the first record of a transaction in a partition: does the partition belong to it?
 
 Clients that speak KIP-890 leave it to the leader to add the partition; others have added it, and it
-is only looked for. In both cases the transaction's coordinator is asked, over the network.
+is only looked for. The transaction's coordinator is asked, over the network; unless that is this
+broker itself, and all is well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from penstock.coordination.transaction.adding import missing
 from penstock.coordination.transaction.state import Identity, Place
-from penstock.errors import ErrorCode
+from penstock.errors import ErrorCode, Refused
+
+if TYPE_CHECKING:
+    from penstock.api.broker import Broker
 
 Codes = Mapping[Place, int]
 
@@ -42,6 +47,19 @@ async def nobody_to_ask(
     name: str, writer: Identity, places: Sequence[Place], *, add: bool
 ) -> Codes:
     return dict.fromkeys(places, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def are_added(broker: Broker, name: str, writer: Identity, places: Sequence[Place]) -> bool:
+    """Whether this broker is the coordinator, and has added them for good. Where it is not, or
+    something has to be waited for, or refused, that is up to `Verify`."""
+    try:
+        shard = broker.transactions.shard(name)
+        transaction = shard.kept.get(name)
+        if transaction is None or missing(transaction, writer, places):
+            return False
+    except Refused:
+        return False
+    return shard.rest(transaction).is_committed
 
 
 def produce_code(code: int, version: int) -> ErrorCode:

@@ -153,12 +153,12 @@ def _carry_out(client: WireClient, plan: Plan, at_once: int) -> None:
         begun = {named for named in begun if named in moving}
         if not plan and not begun:
             return
-        tell(progress_of(client, len(plan) + len(begun)))
         batch = dict(islice(plan.items(), max(at_once - len(begun), 0)))
         reassign(client, batch)
         begun.update(batch)
         for named in batch:
             del plan[named]
+        tell(progress_of(client, len(plan) + len(begun)))
         client.sleep(LOOK_S)
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "consume": "penstock.cli.consume",
     "group": "penstock.cli.group",
     "txn": "penstock.cli.txn",
+    "pipeline": "penstock.cli.pipeline",
     "log": "penstock.cli.log",
     "cluster": "penstock.cli.cluster",
     "broker": "penstock.cli.broker",

@@ -10,6 +10,7 @@ import click
 from penstock.cli.offline_partitions import advice, by_advice, held
 from penstock.cli.options import cluster_options, connect, json_option, topic_argument
 from penstock.cli.output import counted, emit_json, emit_table, size_text
+from penstock.cli.topic_archived import archived_lines, with_archived
 from penstock.cli.topic_closing import closing_document, closing_lines
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ _COLUMNS = (
     "end",
     "size",
 )
-_SELDOM = ("eligible", "adding", "removing", "held", "error")
+_SELDOM = ("archived", "eligible", "adding", "removing", "held", "error")
 """Columns that are shown where there is something to show."""
+_NOTHING: tuple[object, ...] = (None, (), [], {}, "")
 
 
 @click.command("describe")
@@ -57,13 +59,15 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
             for name, each in topic_configs(client, topic).items()
             if each.source != DEFAULT
         }
+        rows = with_archived(client, known, rows, configs)
         closing, origin = closing_state(client, known, marks)
     if as_json:
         closing_part = closing_document(closing) if closing else None
         emit_json({**_document(known, rows, configs, closing_part), "sealed_from": origin or None})
     else:
         click.echo(f"topic {topic}  id {known.topic_id.hex()}  {counted(len(rows), 'partition')}")
-        columns = (*_COLUMNS, *(name for name in _SELDOM if any(row[name] for row in rows)))
+        seldom = [name for name in _SELDOM if any(row[name] not in _NOTHING for row in rows)]
+        columns = (*_COLUMNS, *seldom)
         emit_table(
             [name.replace("_", " ") for name in columns], [_cells(row, columns) for row in rows]
         )
@@ -72,6 +76,8 @@ def describe(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
             click.echo(f"nobody leads {noun} {', '.join(map(str, indexes))}: {what}")
         for name, each in sorted(configs.items()):
             click.echo(f"{name}={each.value}  (set by {each.source})")
+        for line in archived_lines(topic, rows):
+            click.echo(line)
         for line in closing_lines(closing, len(rows)) if closing else ():
             click.echo(line)
         if origin:

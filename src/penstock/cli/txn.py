@@ -15,9 +15,20 @@ from penstock.coordination.transaction.phases import Phase
 if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
     from penstock.client.hanging import OpenHere
-    from penstock.client.transactions import Described
+    from penstock.client.transactions import Described, Listed
 
 _STATES = [phase.value for phase in Phase]
+_IDLE_MS = 15 * 60_000
+"""As the client has it, which is not imported before it is needed."""
+
+_idle_option = click.option(
+    "--idle-for",
+    type=DurationType(),
+    metavar="DURATION",
+    default=_IDLE_MS,
+    show_default="15m",
+    help="What has been written to for less long does not hang.",
+)
 
 
 @click.group("txn")
@@ -44,26 +55,34 @@ def command() -> None:
     is_flag=True,
     help="What is open in partitions, and no coordinator is going to end.",
 )
+@_idle_option
 @json_option
 @cluster_options
 def list_all(
     states: tuple[str, ...],
     open_for: int | None,
     hanging: bool,
+    idle_for: int,
     as_json: bool,
     bootstrap: str,
     timeout_s: float,
 ) -> None:
     """List transactional ids, and the brokers that look after them."""
+    from penstock.client.hanging import coordinators  # noqa: PLC0415
     from penstock.client.transactions import list_transactions  # noqa: PLC0415
 
     if hanging and (states or open_for is not None):
         raise click.UsageError("--hanging goes without other filters")
     with connect(bootstrap, timeout_s) as client:
         if hanging:
-            _list_hanging(client, as_json)
+            _list_hanging(client, idle_for, as_json)
             return
         found = list_transactions(client, states, -1 if open_for is None else open_for)
+        _show_list(found, as_json)
+        coordinators(client)  # raises if some of them could not be asked
+
+
+def _show_list(found: list[Listed], as_json: bool) -> None:
     rows = [(each.name, each.state, each.producer_id, each.coordinator) for each in found]
     heads = ("transactional id", "state", "producer", "coordinator")
     if as_json:
@@ -75,10 +94,10 @@ def list_all(
         click.echo("there are no such transactions", err=True)
 
 
-def _list_hanging(client: WireClient, as_json: bool) -> None:
+def _list_hanging(client: WireClient, idle_ms: int, as_json: bool) -> None:
     from penstock.client.hanging import hanging_in  # noqa: PLC0415
 
-    found = hanging_in(client, sorted(client.metadata().topics))
+    found = hanging_in(client, sorted(client.metadata().topics), idle_ms)
     if as_json:
         emit_json([each._asdict() for each in found])
     elif found:
@@ -144,6 +163,7 @@ def _show(found: Described) -> None:
 @click.option("--topic", help="Of a transaction that hangs: where it is open.")
 @click.option("--partition", type=click.IntRange(0), help="The partition of that topic.")
 @click.option("--producer", type=click.IntRange(0), help="The id of the producer that opened it.")
+@_idle_option
 @yes_option
 @json_option
 @cluster_options
@@ -152,6 +172,7 @@ def abort(
     topic: str | None,
     partition: int | None,
     producer: int | None,
+    idle_for: int,
     yes: bool,
     as_json: bool,
     bootstrap: str,
@@ -168,7 +189,12 @@ def abort(
         _abort_named(transactional_id, as_json, bootstrap, timeout_s)
     elif transactional_id is None and topic and partition is not None and producer is not None:
         confirm(f"abort what producer {producer} has open in {topic}-{partition}?", yes)
-        _abort_hanging(topic, partition, producer, as_json, bootstrap, timeout_s)
+        with connect(bootstrap, timeout_s) as client:
+            _abort_hanging(client, topic, partition, producer, idle_for)
+        if as_json:
+            emit_json({"topic": topic, "partition": partition, "producer_id": producer})
+        else:
+            click.echo(f"aborted what producer {producer} had open in {topic}-{partition}")
     else:
         raise click.UsageError(
             "give a transactional id, or --topic, --partition and --producer of one that hangs"
@@ -187,19 +213,20 @@ def _abort_named(name: str, as_json: bool, bootstrap: str, timeout_s: float) -> 
 
 
 def _abort_hanging(
-    topic: str, partition: int, producer: int, as_json: bool, bootstrap: str, timeout_s: float
+    client: WireClient, topic: str, partition: int, producer: int, idle_ms: int
 ) -> None:
     from penstock.client.hanging import abort_here, find_open, hanging_in  # noqa: PLC0415
 
-    with connect(bootstrap, timeout_s) as client:
-        found = find_open(client, topic, partition, producer)
-        if found not in hanging_in(client, [topic]):
-            raise click.ClickException(
-                f"the transaction of producer {producer} in {topic}-{partition} does not hang: its "
-                "coordinator knows it, and ends it in time; `penstock txn list` shows its id"
-            )
-        abort_here(client, found)
-    if as_json:
-        emit_json({"topic": topic, "partition": partition, "producer_id": producer})
-    else:
-        click.echo(f"aborted what producer {producer} had open in {topic}-{partition}")
+    found = find_open(client, topic, partition, producer)
+    named = f"the transaction of producer {producer} in {topic}-{partition}"
+    if not found.is_idle(idle_ms):
+        raise click.ClickException(
+            f"{named} was written to less than {duration_text(idle_ms)} ago; if you know that "
+            "nobody is going to end it, say so with --idle-for 0s"
+        )
+    if found not in hanging_in(client, [topic], idle_ms):
+        raise click.ClickException(
+            f"{named} does not hang: its coordinator knows it, and ends it in time; `penstock txn "
+            "list` shows its id"
+        )
+    abort_here(client, found)

@@ -187,9 +187,10 @@ class CoordinatorConfig:
     )
     transaction_two_phase_commit_enable: bool = setting(
         "transaction.two.phase.commit.enable",
-        False,
-        doc="Whether producers may keep transactions open for as long as they like, to commit them "
-        "together with another system (KIP-939). Nobody but they can end them.",
+        True,
+        doc="Whether producers that ask for it may keep transactions open for as long as they "
+        "like, to commit them together with another system (KIP-939), as the Spark sink does. What "
+        "one leaves behind is ended by `penstock txn abort` only.",
     )
     transaction_topic_num_partitions: int = setting(
         "transaction.state.log.num.partitions",

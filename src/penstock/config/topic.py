@@ -222,6 +222,20 @@ class TopicConfig:
         broker_name="log.retention.bytes",
         doc="The size up to which a partition's log is kept; -1 sets no limit.",
     )
+    retention_hold_for_archive: bool = setting(
+        "retention.hold.for.archive",
+        False,
+        doc="Whether retention.ms and retention.bytes wait until `penstock pipeline archive` has "
+        "what they would drop, up to retention.hold.max.bytes. Not for compacted topics.",
+    )
+    retention_hold_max_bytes: int = setting(
+        "retention.hold.max.bytes",
+        10 * GIB,
+        at_least=-1,
+        broker_name="log.retention.hold.max.bytes",
+        doc="With retention.hold.for.archive: the size of a partition's log above which retention "
+        "waits for no archive. -1 sets no limit.",
+    )
     retention_ms: int = setting(
         "retention.ms",
         14 * DAY_MS,
@@ -275,6 +289,11 @@ class TopicConfig:
     @property
     def deletes(self) -> bool:
         return "delete" in self.cleanup_policy
+
+    @property
+    def holds(self) -> bool:
+        """Whether retention waits for an archive."""
+        return self.retention_hold_for_archive and not self.compacts
 
     @property
     def keeps_batches(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from penstock.coordination.held import Held
 from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event
 from penstock.errors import Malformed, Refused
@@ -40,8 +41,6 @@ BYTES_A_NAME = 50
 """What applying an event costs, in names of topics."""
 
 Raw = dict[bytes, bytes | None]
-Pending = dict[int, dict[bytes, tuple[int, bytes | None]]]
-"""By producer id and key: behind which offset its batch ends, and the value."""
 
 
 class Applied(Protocol):
@@ -63,7 +62,7 @@ class Gathered:
 
     def __init__(self) -> None:
         self.latest: Raw = {}
-        self.pending: Pending = {}
+        self.pending: Held[bytes, bytes | None] = Held()
 
     def add(self, batch: memoryview) -> None:
         header = check(batch)
@@ -73,30 +72,24 @@ class Gathered:
             return
         records = pairs(_records(batch, header), header.record_count)
         if header.is_transactional:
-            held = self.pending.setdefault(header.producer_id, {})
-            held.update((key, (header.next_offset, value)) for key, value in records if key)
+            for key, value in records:
+                if key:
+                    self.pending.add(header.producer_id, key, value, header.next_offset)
             return
         latest, pending = self.latest, self.pending
         for key, value in records:
             if key is not None:
                 latest.pop(key, None)
                 latest[key] = value
-                if pending:
-                    self._drop(key, header.base_offset)
+                pending.drop(key, header.base_offset)
 
     def _end(self, marker: Marker) -> None:
-        held = self.pending.pop(marker.producer_id, {})
+        held = self.pending.take(marker.producer_id)
         if marker.is_commit:
-            for key, (end, value) in held.items():
+            for key, (value, end) in held.items():
                 self.latest.pop(key, None)
                 self.latest[key] = value
-                self._drop(key, end)
-
-    def _drop(self, key: bytes, before: int) -> None:
-        """What other transactions have said before."""
-        for held in self.pending.values():
-            if key in held and held[key][0] <= before:
-                del held[key]
+                self.pending.drop(key, end)
 
 
 def load(partition: PartitionLog, topic: str, applied: Applied) -> Steps[None]:
@@ -107,11 +100,10 @@ def load(partition: PartitionLog, topic: str, applied: Applied) -> Steps[None]:
         _replay(topic, raw_key, value, applied, applied.apply)
         if pace.is_spent(EVENT_COST + len(value or b"") // BYTES_A_NAME):
             yield None
-    for producer_id, held in gathered.pending.items():
-        for raw_key, (end, value) in held.items():
-            _replay(topic, raw_key, value, applied, partial(applied.hold, producer_id, end=end))
-            if pace.is_spent(EVENT_COST):
-                yield None
+    for producer_id, raw_key, (value, end) in gathered.pending:
+        _replay(topic, raw_key, value, applied, partial(applied.hold, producer_id, end=end))
+        if pace.is_spent(EVENT_COST):
+            yield None
 
 
 def _read(partition: PartitionLog) -> Steps[Gathered]:

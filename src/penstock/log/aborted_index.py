@@ -6,8 +6,10 @@ last stable offset at that time, which tells a search when it has seen enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from struct import Struct
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from penstock.errors import Unusable
 
 VERSION = 0
 _ENTRY = Struct(">hqqqq")
+_last_offset = attrgetter("last_offset")
 
 
 class AbortedTxn(NamedTuple):
@@ -45,12 +48,14 @@ def decode(data: bytes, path: str) -> list[AbortedTxn] | None:
 
 
 def overlapping(
-    entries: Iterable[AbortedTxn], start: int, end: int
+    entries: Sequence[AbortedTxn], start: int, end: int
 ) -> tuple[list[AbortedTxn], bool]:
     """Those that have records in [start, end), and whether later entries can have none."""
     found: list[AbortedTxn] = []
-    for entry in entries:
-        if entry.last_offset >= start and entry.first_offset < end:
+    first = bisect_left(entries, start, key=_last_offset)
+    for at in range(first, len(entries)):
+        entry = entries[at]
+        if entry.first_offset < end:
             found.append(entry)
         if entry.last_stable_offset >= end:
             return found, True

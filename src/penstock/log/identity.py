@@ -30,6 +30,9 @@ def checked_meta(
             f"{folder} belongs to broker {meta.node_id}, and this is {node_id}: start it "
             f"with --node-id {meta.node_id}, or with a data folder of its own"
         )
+    if not meta.directory_id:  # of a release of Kafka that gave none, or taken out by hand
+        meta = meta._replace(directory_id=directory_id)
+        disk.write_whole(path, checkpoints.encode_meta(meta))
     return meta
 
 

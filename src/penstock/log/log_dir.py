@@ -178,6 +178,7 @@ class LogDir:
         log.recovery_point = noted.recovery_points.get(key, 0)
         log.high_watermark = noted.high_watermarks.get(key, 0)
         log.cleaned_to = noted.cleaned.get(key, 0)
+        log.deleted_to = noted.deleted.get(key, 0)
         log.end_offset = log.written_end = log.synced_end = log.recovery_point
 
     def set_aside_unclaimed(self) -> list[str]:

@@ -27,6 +27,7 @@ class LogState:
         "cleaned_to",
         "config",
         "damage",
+        "deleted_to",
         "dirty_since_ms",
         "disk",
         "end_offset",
@@ -84,8 +85,9 @@ class LogState:
         """Up to where the last checkpoint says that the log is synced."""
         self.is_sync_noted = True
         """A checkpoint covers the log; else much more may be synced than is known."""
-        self.cleaned_to = 0
-        """Up to where the log is compacted."""
+        self.cleaned_to = self.deleted_to = 0
+        """Up to where the log is compacted, and up to where records went because somebody wanted it
+        so, and not by retention."""
         self.is_compacted = False
         """Some of it, once: noted beside it before anything was replaced."""
         self.revision = 0

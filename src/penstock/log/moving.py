@@ -14,6 +14,7 @@ _KNOWN = (
     "recovery_point",
     "high_watermark",
     "cleaned_to",
+    "deleted_to",
     "epoch_reached",
     "has_folder",
 )

@@ -52,9 +52,11 @@ class Noted:
         self.log_starts = self._read_offsets(layout.LOG_STARTS_FILE)
         self.high_watermarks = self._read_offsets(layout.HIGH_WATERMARKS_FILE)
         self.cleaned = self._read_offsets(layout.CLEANED_FILE)
+        self.deleted = self._read_offsets(layout.DELETED_FILE)
         self._ids = self._read(layout.TOPIC_IDS_FILE, checkpoints.decode_topic_ids)
         self._ids_lost_ms = self._when_without_ids()
         self._offsets = {
+            layout.DELETED_FILE: self.deleted,  # before the starts that it explains
             layout.LOG_STARTS_FILE: self.log_starts,
             layout.HIGH_WATERMARKS_FILE: self.high_watermarks,
             layout.CLEANED_FILE: self.cleaned,
@@ -159,6 +161,8 @@ class Noted:
             self.log_starts[key] = log.start_offset
             self.high_watermarks[key] = log.high_watermark
             self.cleaned[key] = min(log.cleaned_to, log.synced_end)
+            if log.deleted_to or key in self.deleted:
+                self.deleted[key] = log.deleted_to
             self._ids[key] = log.topic_id
 
     def _news(self, logs: Logs) -> Checkpoint:

@@ -6,6 +6,7 @@ next round of syncing, and each can be told from a torn one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -107,22 +108,30 @@ def write_epochs(log: PartitionLog, path: str, content: bytes) -> None:
 
 
 def write_begun(log: PartitionLog, begun: leader_epochs.EpochStart) -> None:
-    """In a file of its own: that of all epochs is written off the loop, and may be so just now."""
-    write(log, layout.BEGUN_FILE, leader_epochs.LeaderEpochs([begun]).encode())
+    """In a file of its own: that of all epochs is written off the loop, and may be so just now. The
+    one before stays in another, until this one is written for sure."""
+    name = layout.BEGUN_FILES[begun.epoch % len(layout.BEGUN_FILES)]
+    write(log, name, leader_epochs.LeaderEpochs([begun]).encode())
     log.note_folder(log.folder)
 
 
+def _all_begun(log: PartitionLog) -> Iterator[tuple[str, leader_epochs.EpochStart]]:
+    """With the files that they are in."""
+    for name in layout.BEGUN_FILES:
+        path = f"{log.folder}/{name}"
+        if not log.disk.exists(path):
+            continue
+        found = leader_epochs.decode(log.disk.read_whole(path), path)
+        if found is not None and found.entries:
+            yield path, found.entries[-1]
+
+
 def _begun(log: PartitionLog) -> leader_epochs.EpochStart | None:
-    path = f"{log.folder}/{layout.BEGUN_FILE}"
-    if not log.disk.exists(path):
-        return None
-    found = leader_epochs.decode(log.disk.read_whole(path), path)
-    return found.entries[-1] if found is not None and found.entries else None
+    return max((begun for _, begun in _all_begun(log)), default=None)
 
 
 def begun_epochs(log: PartitionLog) -> list[int]:
-    begun = _begun(log)
-    return [] if begun is None else [begun.epoch]
+    return [begun.epoch for _, begun in _all_begun(log)]
 
 
 def take_begun(log: PartitionLog) -> None:
@@ -135,10 +144,10 @@ def take_begun(log: PartitionLog) -> None:
 
 def forget_begun(log: PartitionLog, end: int) -> None:
     """Before the log is cut to there: it may grow again, and differently."""
-    begun = _begun(log)
-    if begun is not None and begun.start_offset > end:
-        log.disk.remove(f"{log.folder}/{layout.BEGUN_FILE}")
-        log.note_folder(log.folder)
+    for path, begun in list(_all_begun(log)):
+        if begun.start_offset > end:
+            log.disk.remove(path)
+            log.note_folder(log.folder)
 
 
 def write(log: PartitionLog, name: str, data: bytes) -> None:

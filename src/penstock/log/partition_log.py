@@ -172,7 +172,8 @@ class PartitionLog(LogState):
         self.synced_end = min(self.synced_end, committed, end - 1)
 
     def note_begun(self) -> None:
-        """With OSError it is as if the epoch had not begun: a record has to bring it."""
+        """With OSError it is as if the epoch had not begun: a record has to bring it. The one that
+        was noted before counts again."""
         begun, self.begun = self.begun, None
         if begun is None or begun.start_offset != self.end_offset or self.is_deleted:
             return
@@ -180,6 +181,7 @@ class PartitionLog(LogState):
             notes.write_begun(self, begun)
         except OSError:
             self.epochs.forget_from(begun.start_offset)
+            notes.take_begun(self)
             raise
 
     def mend(self) -> None:
@@ -344,8 +346,10 @@ class PartitionLog(LogState):
         return self.end_offset if found is None else found
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Up to where a read_committed consumer may read."""
-        return min(high_watermark, self.first_unstable_offset(high_watermark))
+        """Up to where a read_committed consumer may read. Records of a transaction that is open may
+        have been deleted; nobody is sent to where they were."""
+        first = self.first_unstable_offset(high_watermark)
+        return min(high_watermark, max(first, self.start_offset))
 
     def aborted_between(self, start: int, end: int) -> list[AbortedTxn]:
         """Aborted transactions with records in [start, end)."""
@@ -372,9 +376,11 @@ class PartitionLog(LogState):
         """DeleteRecords; returns the files to remove after file.delete.delay.ms."""
         return truncation.advance_start(self, offset)
 
-    def expire(self, now_ms: int, committed: int) -> Steps[list[str]]:
+    def expire(
+        self, now_ms: int, committed: int, hold: retention.Hold | None = None
+    ) -> Steps[list[str]]:
         """Retention; returns the files to remove after file.delete.delay.ms."""
-        return retention.expire(self, now_ms, committed)
+        return retention.expire(self, now_ms, committed, hold)
 
     def close(self) -> None:
         """Write down what a clean start needs, so that it needs no scan."""

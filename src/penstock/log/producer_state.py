@@ -120,6 +120,12 @@ class ProducerStates:
         is_open = producer is not None and producer.txn_first_offset >= 0
         return is_open and producer is not None and producer.epoch == epoch
 
+    def check_epoch(self, producer_id: int, epoch: int) -> None:
+        """Raises Refused if a later one has been heard of."""
+        producer = self.producers.get(producer_id)
+        if producer is not None and epoch < producer.epoch:
+            raise _old_epoch(producer, epoch)
+
     def ended(self, producer_id: int) -> int:
         """A number that changes whenever a transaction of this producer ends here, and not when
         its first record comes: the same may be asked twice."""
@@ -147,8 +153,7 @@ class ProducerStates:
         producer = self.producers.get(header.producer_id)
         if producer is None:
             return
-        if header.producer_epoch < producer.epoch:
-            raise _old_epoch(producer, header)
+        self.check_epoch(header.producer_id, header.producer_epoch)
         if marker.coordinator_epoch < producer.coordinator_epoch:
             raise Refused(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
@@ -321,15 +326,15 @@ def _known(producer: Producer, header: BatchHeader) -> WrittenBatch | None:
 
 def _check_new_epoch(producer: Producer, header: BatchHeader) -> None:
     if header.producer_epoch < producer.epoch:
-        raise _old_epoch(producer, header)
+        raise _old_epoch(producer, header.producer_epoch)
     if header.base_sequence > 0:
         raise _out_of_order(header, f"for the new epoch {header.producer_epoch}")
 
 
-def _old_epoch(producer: Producer, header: BatchHeader) -> Refused:
+def _old_epoch(producer: Producer, epoch: int) -> Refused:
     return Refused(
         ErrorCode.INVALID_PRODUCER_EPOCH,
-        f"producer {header.producer_id} has epoch {producer.epoch}, not {header.producer_epoch}",
+        f"producer {producer.id} has epoch {producer.epoch}, not {epoch}",
     )
 
 

@@ -121,6 +121,7 @@ def _boundary(log: PartitionLog, segment: Segment, offset: int) -> tuple[int, in
 def _ends_at(log: PartitionLog, offset: int) -> None:
     log.end_offset = log.written_end = offset
     log.start_offset = min(log.start_offset, offset)
+    log.deleted_to = min(log.deleted_to, offset)
     log.high_watermark = min(log.high_watermark, offset)
     log.lowered(offset)
     log.epochs.truncate_end(offset)

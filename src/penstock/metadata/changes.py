@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata import topic_settings
 from penstock.metadata.cluster import OPEN, Topic, replicas_of
 from penstock.metadata.config_values import checked_topic_configs
 from penstock.metadata.image import Image
@@ -94,13 +95,13 @@ def create_topic(
         created_ms=now_ms,
         configs=_first_configs(configs or {}),
     )
+    config = image.settings.of_record(record)
+    topic_settings.check_together(config)
     return Commit(
         answer=record,
         checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],
         puts=[(topic_key(name), encode(record)), catalog_put(topic_id)],
-        ahead=_partition_puts(
-            topic_id, 0, placed, image.settings.of_record(record).min_insync_replicas
-        ),
+        ahead=_partition_puts(topic_id, 0, placed, config.min_insync_replicas),
     )
 
 

@@ -32,7 +32,7 @@ from penstock.metadata.records import (
     leaving_key,
     member_key,
 )
-from penstock.metadata.standing import checked_member
+from penstock.metadata.standing import checked_member, replaced
 from penstock.metadata.store import Put
 
 PRODUCER_ID_BLOCK = 1000
@@ -148,7 +148,8 @@ def join(image: Image, node_id: int, owner: bytes, mark: int = 0) -> Commit[bool
     known = image.members.get(node_id)
     is_new = known is None or known.record.is_gone
     is_same = known is not None and not is_new and known.record.owner == owner
-    record = MemberRecord(node_id=node_id, owner=owner, mark=mark)
+    before = known.record if known is not None and not is_new else None
+    record = MemberRecord(node_id=node_id, owner=owner, replaced=replaced(before, owner), mark=mark)
     if known is not None and known.record == record:
         return Commit(answer=True)
     return Commit(

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.config import SAME_EVERYWHERE
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata import group_settings
+from penstock.metadata import group_settings, topic_settings
 from penstock.metadata.changes import Commit, existing_topic, rewrite_topic
 from penstock.metadata.closing import with_configs
 from penstock.metadata.cluster import Held
@@ -106,6 +106,7 @@ def _set_topic_configs(
     record = with_configs(image, topic, configs, now_ms)
     if record == topic.record:
         return Commit(answer=record)
+    topic_settings.check_together(image.settings.of_record(record))
     # Less may be kept from now on.
     return replace(rewrite_topic(image, topic, record, nonce), makes_room=True)
 

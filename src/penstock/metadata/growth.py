@@ -52,6 +52,8 @@ def _too_narrow(
     for index, record in enumerate(topic.partitions):
         if record is None or is_moving(record) or len(record.replicas) >= wanted:
             continue
+        if record.claims is not None:  # who is added now would be waited for, and has nothing
+            continue
         replicas = widened(record.replicas, wanted, racks, held)
         if replicas != record.replicas:
             held.update(replicas[len(record.replicas) :])

@@ -105,6 +105,8 @@ class MemberRecord(Record, frozen=True):
     node_id: int
     owner: bytes = b""
     """The data folder that it was last seen with."""
+    replaced: tuple[bytes, ...] = ()
+    """Those that it had before, the latest last: `REPLACED_REMEMBERED` at most."""
     is_gone: bool = False
     """It was removed for good. Should a broker come with this id again, it is a new one."""
     mark: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.config import SAME_EVERYWHERE, TOPIC_DEFAULTS, TOPIC_SETTINGS, TopicConfig
+from penstock.errors import ErrorCode, Refused
 from penstock.settings import lay
 
 _MIN_ISR = TOPIC_SETTINGS["min.insync.replicas"]
@@ -22,6 +23,16 @@ def effective(
         lay(values, layer, TOPIC_DEFAULTS)
     lay(values, own, TOPIC_SETTINGS)
     return TopicConfig(**values)
+
+
+def check_together(config: TopicConfig) -> None:
+    """Whether these settings of a topic go with each other."""
+    if config.retention_hold_for_archive and config.compacts:
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "retention.hold.for.archive needs cleanup.policy=delete: compaction removes records "
+            "by their keys, and would not wait for an archive",
+        )
 
 
 def own(texts: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import TypeVar
@@ -19,7 +19,7 @@ from penstock.api.sealing import take_over_logs
 from penstock.api.table import answered
 from penstock.errors import Refused, Unusable
 from penstock.log.log_dir import LogDir
-from penstock.metadata.cluster import Changed
+from penstock.metadata.cluster import Changed, Topic
 from penstock.metadata.election import Place
 from penstock.metadata.image import Image
 from penstock.metadata.keeper import Keeper
@@ -32,6 +32,7 @@ from penstock.node.rejoining import Rejoining
 from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
 from penstock.node.unsynced import Unsynced
+from penstock.server.archive_hold import ArchiveHold
 from penstock.server.controlling import Controlling
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
@@ -134,8 +135,9 @@ class Node:
         )
         self.broker.reconfigure_all()
         self.door = Door(world, self.broker, self.keeper, self.syncer)
+        hold = ArchiveHold(world.network, self.door)
         self.upkeep = Upkeep(
-            world.clock, world.disk, self.broker, self.door, self.syncer, self.reserve
+            world.clock, world.disk, self.broker, self.door, self.syncer, self.reserve, hold
         )
         self.group_upkeep = GroupUpkeep(world.disk, self.door)
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
@@ -203,7 +205,9 @@ class Node:
             self.broker.follow_partition(topic_id, index)
         self.leaving.look_at(changed.partitions)
         if is_registered:
-            self.fetchers.look_at([*gone, *changed.partitions])
+            self.fetchers.look_at(
+                [*_places_of(changed.deleted.values()), *gone, *changed.partitions]
+            )
             is_back = self.config.node_id in changed.brokers
             self.offering.look_at(self._places() if is_back else changed.partitions)
         if changed.partitions:
@@ -217,8 +221,7 @@ class Node:
 
     def _places(self) -> Iterator[Place]:
         """All partitions that there are."""
-        for topic in self.image.topics.values():
-            yield from ((topic.id, index) for index in range(topic.record.partitions))
+        return _places_of(self.image.topics.values())
 
     def _is_controller(self) -> bool:
         return self.controlling is not None and self.controlling.is_controller
@@ -292,6 +295,11 @@ class Node:
                 f"the stop was not clean, because the disk failed ({problem}); the next start "
                 "looks through the logs"
             ) from problem
+
+
+def _places_of(topics: Iterable[Topic]) -> Iterator[Place]:
+    for topic in topics:
+        yield from ((topic.id, index) for index in range(topic.record.partitions))
 
 
 def _text(uuid: bytes) -> str:

@@ -14,6 +14,7 @@ from penstock.metadata.cluster_changes import join, refuse_restoring, refuse_tak
 from penstock.metadata.election import Place, resign
 from penstock.metadata.image import Image
 from penstock.metadata.returning import claim, unclaimed
+from penstock.metadata.standing import refuse_replaced
 from penstock.server.known_ends import known_end
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,7 @@ class Rejoining:
 
         def resigned(image: Image) -> Commit[int]:
             refuse_taken(image, node_id, owner)
+            refuse_replaced(image, node_id, owner)
             return resign(image, node_id, has_lost)
 
         while count := await change(resigned):
@@ -77,6 +79,7 @@ class Rejoining:
     def _may_join(self, image: Image) -> Commit[None]:
         refuse_restoring(image)
         refuse_taken(image, self._node_id, self._owner)
+        refuse_replaced(image, self._node_id, self._owner)
         return Commit(answer=None)
 
     def _has_data(self) -> bool:

@@ -160,8 +160,9 @@ class Fetcher:
         try:
             while True:
                 await self._until(self._has_something)
-                self._door.settle()
-                await self._until(self._is_settled)
+                if self._unsettled:
+                    self._door.settle()
+                    await self._until(self._is_settled)
                 await self._ask(peer)
                 self._is_told = False
         finally:
@@ -172,8 +173,12 @@ class Fetcher:
 
     async def _ask(self, peer: Peer) -> None:
         request = self._plan.request(self._broker.epoch)
-        async with asyncio.timeout(ANSWER_MS_MAX / 1000):
+        deadlines = self._door.deadlines
+        deadlines.begin(peer, ANSWER_MS_MAX)
+        try:
             await peer.ask(request, VERSION, FetchResponse, self._take)
+        finally:
+            deadlines.end(peer, ANSWER_MS_MAX)
 
     # -- answers
 
@@ -211,6 +216,7 @@ class Fetcher:
             self._plan.touch(place)
             self._note_unsettled(place, follower)
             self._hold_back(place, follower, part)
+        follower.log.deleted_to = max(follower.log.deleted_to, part.deleted_to)
         if part.log_start_offset > follower.log.start_offset:
             self._broker.advance_start(follower, part.log_start_offset)
             self._plan.touch(place)  # so that the leader hears of it
@@ -240,8 +246,10 @@ class Fetcher:
     def _hold_back(self, place: Place, follower: Follower, part: PartitionData) -> None:
         """Who is not in sync yet is copied no faster than it may be; all others as it comes."""
         rate = self._broker.config.follower_throttled_rate
+        if rate == LONG_MAX:
+            return
         record = self._broker.image.partition(*place)
-        if rate == LONG_MAX or record is None or self._broker.node_id in record.isr:
+        if record is None or self._broker.node_id in record.isr:
             return
         now_ms = self._door.clock.monotonic_ms()
         until_ms = self._throttle.took(len(part.records or b""), now_ms, rate)

@@ -20,6 +20,8 @@ T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 
 ANSWER_BYTES_MAX = 256 << 20
+PIECES_FROM_BYTES = 64 << 10
+"""Answers that are larger come in several pieces, which are to stay where they are received."""
 
 
 class Peer:
@@ -31,7 +33,7 @@ class Peer:
         self._buffer = buffer
         self._buffers = buffers
         self._client_id = client_id
-        self._frames = FrameReader(ANSWER_BYTES_MAX, buffers.take)
+        self._frames = FrameReader(ANSWER_BYTES_MAX, buffers.take, PIECES_FROM_BYTES)
         self._unsent: deque[Part] = deque()
         self._correlation_id = 0
         self._take: Callable[[memoryview], object] | None = None
@@ -79,18 +81,25 @@ class Peer:
 
     def _readable(self) -> None:
         try:
-            count = self._connection.recv_into(self._frames.space(self._buffer))
-            if count is None:
-                return
-            if count == 0:
-                raise ConnectionError("the other broker has closed the connection")
-            is_own = self._frames.big_size > 0
-            for frame in self._frames.feed(count):
-                self._answered(frame)
-                if is_own:
-                    self._buffers.give_back(frame)
+            while self._receive():
+                pass
         except Exception as problem:
             self._fail(problem)
+
+    def _receive(self) -> bool:
+        """True if a large answer has begun: what has arrived of it is received where it belongs."""
+        frames = self._frames
+        is_own = frames.big_size > 0
+        count = self._connection.recv_into(frames.space(self._buffer))
+        if count is None:
+            return False
+        if count == 0:
+            raise ConnectionError("the other broker has closed the connection")
+        for frame in frames.feed(count):
+            self._answered(frame)
+            if is_own:
+                self._buffers.give_back(frame)
+        return frames.big_size > 0 and not is_own
 
     def _answered(self, frame: memoryview) -> None:
         take, done = self._take, self._done
@@ -103,6 +112,10 @@ class Peer:
         if self._done is not None and not self._done.done():
             self._done.set_exception(problem)
         self.close()
+
+    def expire(self) -> None:
+        """The answer was waited for until now, and no longer."""
+        self._fail(TimeoutError("it does not answer"))
 
     def close(self) -> None:
         if self.is_open:

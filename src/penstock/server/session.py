@@ -245,7 +245,7 @@ class Session:
         try:
             short = None
             if not self._refused:
-                short = produce_single(self._door.broker, frame, now_ms)
+                short = produce_single(self._door.broker, frame, now_ms, self._client)
             if short is not None:
                 self._put(short)
                 return

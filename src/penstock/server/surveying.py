@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -33,6 +33,11 @@ LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
 PARTITIONS_A_REQUEST = 1000
 PLACES_A_REQUEST = 2000
 """Groups times partitions."""
+NEAR = 10_000
+"""Offsets before the end: who is farther from it has records to read."""
+
+Place = tuple[int, int]
+"""A partition and an offset."""
 
 
 class Ends(NamedTuple):
@@ -55,6 +60,8 @@ class Reader(NamedTuple):
 class Survey(NamedTuple):
     ends: Mapping[int, Ends]
     groups: Mapping[str, Reader]
+    done: Collection[Place] = frozenset()
+    """Offsets from which on there is nothing for a consumer: markers of transactions, say."""
 
     def is_settled(self) -> bool:
         """Whether nothing is under way in any of the partitions."""
@@ -81,7 +88,8 @@ class Survey(NamedTuple):
     def _lag(self, index: int, mark: int, group: Reader) -> int:
         """What retention has removed is not waited for."""
         start = self.ends[index].start if index in self.ends else 0
-        return max(0, mark - max(start, group.committed.get(index, -1)))
+        first = max(start, group.committed.get(index, -1))
+        return 0 if (index, first) in self.done else max(0, mark - first)
 
 
 class Surveyor:
@@ -93,7 +101,33 @@ class Surveyor:
         self._asking = asking
 
     async def survey(self, topic: Topic, indexes: Sequence[int]) -> Survey:
-        return Survey(await self.ends(topic, indexes), await self._groups(topic.name, indexes))
+        ends, groups = await self.ends(topic, indexes), await self._groups(topic.name, indexes)
+        return Survey(ends, groups, await self._done(topic, ends, groups))
+
+    async def _done(
+        self, topic: Topic, ends: Mapping[int, Ends], groups: Mapping[str, Reader]
+    ) -> set[Place]:
+        """Of where groups are, near the end: from where on there is nothing to read."""
+        near = {
+            (index, max(each.start, reader.committed.get(index, -1)))
+            for reader in groups.values()
+            for index, each in ends.items()
+        }
+        near = {place for place in near if 0 < ends[place[0]].end - place[1] <= NEAR}
+        done: set[Place] = set()
+        for leader, parts in _by_leader(topic, {index for index, _ in near}):
+            epochs = dict(parts)
+            wanted = [
+                ListOffsetsPartition(index, epochs[index], LATEST, lag_of=offset)
+                for index, offset in sorted(near)
+                if index in epochs
+            ]
+            for start in range(0, len(wanted), PARTITIONS_A_REQUEST):
+                share = wanted[start : start + PARTITIONS_A_REQUEST]
+                request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic.name, share)])
+                take = partial(_take_done, done, share)
+                await self._asking.ask(leader, request, LIST_OFFSETS, ListOffsetsResponse, take)
+        return done
 
     async def ends(self, topic: Topic, indexes: Iterable[int]) -> dict[int, Ends]:
         """By leaders that know the term which the partition's record is in."""
@@ -131,7 +165,7 @@ class Surveyor:
             request = ListGroupsRequest(reads_topic=topic)
             take = partial(_take_groups, is_reading, covered)
             await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
-            committed = await self._committed(node_id, topic, indexes, list(is_reading))
+            committed = await self.committed(node_id, topic, indexes, list(is_reading))
             for name, reads in is_reading.items():
                 readers[name] = Reader(reads, committed.get(name, {}))
         self._check_covered(covered)
@@ -142,9 +176,10 @@ class Surveyor:
         if offsets is not None and not covered >= set(range(offsets.record.partitions)):
             raise _unknown("some groups have no coordinator")
 
-    async def _committed(
+    async def committed(
         self, node_id: int, topic: str, indexes: Sequence[int], groups: Sequence[str]
     ) -> dict[str, dict[int, int]]:
+        """Where groups are that a broker looks after; -1 is nowhere."""
         found: dict[str, dict[int, int]] = {}
         step = max(1, PLACES_A_REQUEST // max(len(indexes), 1))
         for start in range(0, len(groups), step):
@@ -181,6 +216,17 @@ def _take_offsets(found: dict[int, int], answer: ListOffsetsResponse) -> None:
                 code = ErrorCode(part.error_code)
                 raise _unknown(f"{topic.name}-{part.partition_index} says {code.name}")
             found[part.partition_index] = part.offset
+
+
+def _take_done(
+    done: set[Place], asked: Sequence[ListOffsetsPartition], answer: ListOffsetsResponse
+) -> None:
+    told = [part for topic in answer.topics for part in topic.partitions]
+    done.update(
+        (each.partition_index, each.lag_of)
+        for each, part in zip(asked, told, strict=True)
+        if not part.error_code and part.lag == 0
+    )
 
 
 def _take_groups(found: dict[str, bool], covered: set[int], answer: ListGroupsResponse) -> None:

@@ -64,7 +64,8 @@ class Syncer:
             raise
 
     async def _round(self, leaders: list[Replica]) -> None:
-        await self._note_begun([leader.log for leader in leaders if leader.log.begun])
+        if begun := [leader.log for leader in leaders if leader.log.begun]:
+            await self._note_begun(begun)
         tokens: list[tuple[Replica, SyncToken]] = []
         for number, leader in enumerate(leaders, 1):
             if leader.over is None:

@@ -15,6 +15,7 @@ from penstock.log.compaction import Compaction
 from penstock.metadata.cluster import Topic
 from penstock.replication.leader import Leader
 from penstock.replication.replica import Replica
+from penstock.server.archive_hold import ArchiveHold
 from penstock.server.cleaner import Cleaner
 from penstock.server.door import Door
 from penstock.server.reserve import Reserve
@@ -45,6 +46,7 @@ class Upkeep:
         door: Door,
         syncer: Syncer,
         reserve: Reserve,
+        hold: ArchiveHold,
     ) -> None:
         self._clock = clock
         self._disk = disk
@@ -52,6 +54,7 @@ class Upkeep:
         self._door = door
         self._syncer = syncer
         self._reserve = reserve
+        self._hold = hold
         self._cleaner = Cleaner(clock, disk, broker, syncer, self._remove_replaced)
         self._tasks: list[asyncio.Task[None]] = []
         self._removals: set[asyncio.Task[None]] = set()
@@ -82,6 +85,7 @@ class Upkeep:
         await asyncio.gather(*self._tasks, *self._removals, return_exceptions=True)
         if self._writing is not None:  # or it would overwrite what the stop writes
             await asyncio.wait([self._writing])
+        self._hold.close()
 
     def _every(self, interval_ms: float, name: str, work: Work) -> None:
         self._tasks.append(asyncio.create_task(self._repeat(interval_ms, name, work)))
@@ -177,13 +181,19 @@ class Upkeep:
                 name, is_bug = f"{replica.topic}-{replica.index}", not isinstance(problem, OSError)
                 log.error("%s: retention failed: %s", name, problem, exc_info=is_bug)
             await asyncio.sleep(0)
+        self._hold.end_round()
 
     async def _drop_expired_of(self, replica: Replica, now_ms: int) -> None:
         """A follower drops what its leader has dropped, and so nothing by itself."""
         partition = replica.log
         if isinstance(replica, Leader):
-            steps = partition.expire(now_ms, replica.high_watermark)
+            hold = await self._hold.of(replica)
+            if replica.over is not None:
+                return
+            steps = partition.expire(now_ms, replica.high_watermark, hold)
             dropped = await self._broker.in_steps(steps)
+            if hold is not None:
+                self._hold.note(replica, hold)
             self._remove_later(dropped, partition.config.file_delete_delay_ms, self._disk.remove)
             if dropped:
                 replica.grown.fire()  # followers are to do the same

@@ -16,8 +16,9 @@ from penstock.api.verifying import Codes
 from penstock.coordination.transaction.state import Identity, Place
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.server.asking import Asking
+from penstock.server.asking_itself import AskingItself
 from penstock.server.door import Door
-from penstock.server.lines import Lines
+from penstock.server.lines import Lines, Portion, portions
 from penstock.wire.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -36,12 +37,13 @@ PAUSES_MS = (1, 2, 4, 8, 16, 32, 64, 128, 0)
 class Question(NamedTuple):
     asked: AddPartitionsToTxnTransaction
     answer: asyncio.Future[Codes]
+    weight: int
 
 
 class Verifying:
     def __init__(self, network: Network, door: Door) -> None:
         self._broker: Broker = door.broker
-        self._asking = Asking(network, door)
+        self._asking = Asking(network, door, AskingItself(door))
         self._lines: Lines[Question] = Lines(self._ask)
 
     async def stop(self) -> None:
@@ -69,20 +71,13 @@ class Verifying:
             return dict.fromkeys(places, refused.code)
         if record.leader < 0:
             return dict.fromkeys(places, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        topics: dict[str, list[int]] = {}
-        for topic, index in places:
-            topics.setdefault(topic, []).append(index)
-        asked = AddPartitionsToTxnTransaction(
-            name,
-            writer.producer_id,
-            writer.epoch,
-            not add,
-            [AddPartitionsToTxnTopic(topic, indexes) for topic, indexes in topics.items()],
-        )
-        answer: asyncio.Future[Codes] = asyncio.get_running_loop().create_future()
-        self._lines.add(record.leader, Question(asked, answer))
-        away = dict.fromkeys(places, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return {**away, **await answer}
+        codes = dict.fromkeys(places, int(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        questions = [_question(name, writer, some, add) for some in portions(sorted(places))]
+        for each in questions:
+            self._lines.add(record.leader, each)
+        for each in questions:
+            codes.update(await each.answer)
+        return codes
 
     async def _ask(self, node_id: int, questions: list[Question]) -> None:
         wanted = [each for each in questions if not each.answer.done()]
@@ -100,6 +95,21 @@ class Verifying:
         finally:
             for number, question in enumerate(wanted):
                 _give(question, answers[number] if number < len(answers) else None)
+
+
+def _question(name: str, writer: Identity, places: Portion, add: bool) -> Question:
+    topics: dict[str, list[int]] = {}
+    for topic, index in places:
+        topics.setdefault(topic, []).append(index)
+    asked = AddPartitionsToTxnTransaction(
+        name,
+        writer.producer_id,
+        writer.epoch,
+        not add,
+        [AddPartitionsToTxnTopic(topic, indexes) for topic, indexes in topics.items()],
+    )
+    answer: asyncio.Future[Codes] = asyncio.get_running_loop().create_future()
+    return Question(asked, answer, places.weight + len(name.encode()))
 
 
 def _errors(response: AddPartitionsToTxnResponse) -> list[Codes]:

@@ -36,6 +36,8 @@ _ABORT = 0
 _COMMIT = 1
 _MARKER_BYTES_MAX = 1024
 
+TIME_MS_MAX = 2**63 - 1
+"""What a timestamp has room for."""
 RECORDS_A_SLICE = 4096
 """Gone through at a time, in about a millisecond, so that a thread does not hold up the loop."""
 
@@ -102,13 +104,21 @@ def records_of(batch: Buffer, limit: int) -> bytes:
 def read_records(batch: Buffer, limit: int) -> list[Record]:
     """Every record of one whole batch, with the offset and the timestamp that a consumer sees."""
     header = read_header(batch)
-    found = walk(
-        records_of(batch, limit), header.record_count, header.base_offset, header.base_timestamp
-    )
+    base_timestamp, beyond = near_base(header.base_timestamp)
+    found = walk(records_of(batch, limit), header.record_count, header.base_offset, base_timestamp)
     if header.has_log_append_time:
         for each in found:
             each.timestamp = header.max_timestamp
+    elif beyond:
+        for each in found:
+            each.timestamp = max(-TIME_MS_MAX, min(TIME_MS_MAX, each.timestamp + beyond))
     return found
+
+
+def near_base(timestamp: int) -> tuple[int, int]:
+    """A base timestamp that records can be walked with, and what is to be added to theirs then: a
+    topic may take times so far away that a sum with them might leave 64 bits."""
+    return (0, timestamp) if is_far(timestamp) else (timestamp, 0)
 
 
 def check_records(batch: Buffer, limit: int, *, keyed: bool) -> int:

@@ -62,6 +62,7 @@ def encode_fetched(answer: FetchResponse, version: int, correlation_id: int) -> 
 def _is_unusual(data: PartitionData) -> bool:
     return (
         bool(data.aborted_transactions)
+        or data.deleted_to >= 0
         or data.diverging_epoch is not _PLAIN.diverging_epoch
         or data.current_leader is not _PLAIN.current_leader
         or data.snapshot_id is not _PLAIN.snapshot_id

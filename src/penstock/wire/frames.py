@@ -24,6 +24,7 @@ class FrameReader:
 
     __slots__ = (
         "_big",
+        "_big_from",
         "_filled",
         "_kept",
         "_limit",
@@ -34,9 +35,13 @@ class FrameReader:
         "is_frugal",
     )
 
-    def __init__(self, limit: int, memory: Callable[[int], memoryview]) -> None:
-        """`memory` gives as many writable bytes as it is asked for, whatever is in them."""
+    def __init__(
+        self, limit: int, memory: Callable[[int], memoryview], big_from: int | None = None
+    ) -> None:
+        """`memory` gives as many writable bytes as it is asked for, whatever is in them. From
+        `big_from` bytes on a frame gets some; from half of the shared buffer on, if not given."""
         self._limit = limit
+        self._big_from = big_from
         self._memory = memory
         self._kept = b""
         self._big: memoryview | None = None
@@ -104,10 +109,16 @@ class FrameReader:
                 )
             start = position + LENGTH_SIZE
             if start + length > end:
-                if length >= (FRUGAL_FROM if self.is_frugal else len(self._shared) // 2):
+                if length >= self._least_big():
                     self.big_size = length
                 break
             position = start + length
             frames.append(data[start:position])
         self._kept = bytes(data[position:])
         return frames
+
+    def _least_big(self) -> int:
+        if self.is_frugal:
+            return FRUGAL_FROM
+        half = len(self._shared) // 2
+        return half if self._big_from is None else min(self._big_from, half)

@@ -229,6 +229,22 @@ class Span:
         self.end: i64 = cursor.end
 
 
+@final
+class Columns:
+    """Records as columns, for who takes many at once: a list for each field, of equal length."""
+
+    __slots__ = ("headers", "keys", "offsets", "size_bytes", "timestamps", "values")
+
+    def __init__(self) -> None:
+        self.offsets: list[int] = []
+        self.timestamps: list[int] = []
+        self.keys: list[bytes | None] = []
+        self.values: list[bytes | None] = []
+        self.headers: list[Headers] = []
+        self.size_bytes: i64 = 0
+        """Of keys, values and headers as they were in the batches."""
+
+
 def is_far(number: i64) -> bool:
     """Whether a sum with it might leave 64 bits."""
     return not -FARTHEST <= number <= FARTHEST
@@ -292,6 +308,34 @@ def pairs(data: bytes, count: i64) -> list[tuple[bytes | None, bytes | None]]:
     while cursor.advance():
         found.append((cursor.key(), cursor.value()))
     return found
+
+
+def add_columns(
+    columns: Columns,
+    data: bytes,
+    count: i64,
+    base_offset: i64,
+    base_timestamp: i64,
+    first: i64,
+    end: i64,
+    with_headers: bool,
+) -> None:
+    """The records of a batch whose offsets are from `first` to before `end`."""
+    if is_far(base_offset) or is_far(base_timestamp):
+        raise Malformed(f"base offset {base_offset} or timestamp {base_timestamp} out of range")
+    cursor = Cursor(data, count)
+    size_bytes: i64 = 0
+    while cursor.advance():
+        offset: i64 = base_offset + cursor.offset_delta
+        if first <= offset < end:
+            columns.offsets.append(offset)
+            columns.timestamps.append(base_timestamp + cursor.timestamp_delta)
+            columns.keys.append(cursor.key())
+            columns.values.append(cursor.value())
+            if with_headers:
+                columns.headers.append(cursor.headers())
+            size_bytes += cursor.end - cursor.start
+    columns.size_bytes += size_bytes
 
 
 def spans(cursor: Cursor, most: i64 = ALL) -> list[Span]:

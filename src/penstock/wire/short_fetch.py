@@ -1,4 +1,5 @@
-"""The commonest fetches, read by hand: of a session without changes, and of a single partition.
+"""The commonest fetches, read by hand: of a session without changes, and of a single partition, by
+consumers and followers.
 
 Everything else, and everything odd about these, is left to the generated messages. What is read
 here is only what they would have read; the tests hold the two together.
@@ -9,7 +10,12 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import NamedTuple
 
-from penstock.wire.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from penstock.wire.messages.k01_fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ReplicaState,
+)
 from penstock.wire.primitives import NULL_UUID
 
 FETCH = 1
@@ -30,6 +36,9 @@ _START_WITHOUT_REPLICA = Struct(">BiiibiiB")
 _FLEXIBLE_PARTITION = Struct(">BiiqiqiBB")
 """One partition, as above with the last fetched epoch; no tags, and none of its topic."""
 _FLEXIBLE_END = Struct(">BB")
+_ONE_TAG = Struct(">BBBiqB")
+"""A follower's, of one tag: how many, which, its length; replica and registration, no tags."""
+_STATE_TAG, _STATE_BYTES = 1, 13
 
 _NO_STATE = FetchRequest().replica_state
 
@@ -89,11 +98,21 @@ def _read_flexible(frame: memoryview, at: int, version: int) -> FetchRequest | N
     if forgotten != 1 or not 1 <= length <= ONE_BYTE_MAX:
         return None
     rack, at = _text(frame, at + 2, at + 1 + length) if length > 1 else ("", at + 2)
-    if frame[at]:  # tags
+    state: ReplicaState | None = _NO_STATE
+    if frame[at]:
+        state = _replica_state(frame, at) if version >= NO_REPLICA_ID_SINCE else None
+    if state is None:
         return None
     return FetchRequest(
-        None, replica, _NO_STATE, wait_ms, least, most, isolation, session, epoch, wanted, [], rack
+        None, replica, state, wait_ms, least, most, isolation, session, epoch, wanted, [], rack
     )
+
+
+def _replica_state(frame: memoryview, at: int) -> ReplicaState | None:
+    count, tag, size, replica, registration, tags = _ONE_TAG.unpack_from(frame, at)
+    if (count, tag, size, tags) != (1, _STATE_TAG, _STATE_BYTES, 0):
+        return None
+    return ReplicaState(replica, registration)
 
 
 def _flexible_topic(frame: memoryview, at: int, version: int) -> tuple[FetchTopic | None, int]:

@@ -19,11 +19,16 @@ UUID_BYTES = 16
 
 _HEADER = Struct(">hhih")
 _CLASSIC_START = Struct(">hhiih")
-"""Transactional id (null), acks, timeout, one topic, the length of its name."""
+"""The length of the transactional id, mostly null; acks, timeout, one topic, the length of its
+name."""
+_CLASSIC_REST = Struct(">hiih")
+"""The same behind a transactional id."""
 _CLASSIC_PARTITION = Struct(">iii")
 """One partition, its index, the length of its batch."""
 _FLEXIBLE_START = Struct(">BBhiB")
-"""No tags in the header, transactional id (null), acks, timeout, one topic."""
+"""No tags in the header, the length of the transactional id, mostly null; acks, timeout, one
+topic."""
+_FLEXIBLE_REST = Struct(">hiB")
 _FLEXIBLE_PARTITION = Struct(">Bi")
 
 _LENGTH_AND_ID = Struct(">ii")
@@ -38,7 +43,7 @@ _ANSWER_V3 = Struct(">iihqqi")
 
 
 class SingleProduce(NamedTuple):
-    """A Produce request that wants an answer, without a transaction, for one partition."""
+    """A Produce request that wants an answer, for one partition."""
 
     acks: int
     timeout_ms: int
@@ -48,6 +53,8 @@ class SingleProduce(NamedTuple):
     """The name, as UTF-8; from version 13 on the id."""
     partition: int
     batch: memoryview
+    transaction: str = ""
+    """The transactional id, if it has one."""
 
 
 def read_single(frame: memoryview) -> SingleProduce | None:
@@ -60,15 +67,21 @@ def read_single(frame: memoryview) -> SingleProduce | None:
         if version >= FLEXIBLE_SINCE:
             return _read_flexible(frame, at, version, correlation_id)
         return _read_classic(frame, at, version, correlation_id)
-    except (error, IndexError):
+    except (error, IndexError, UnicodeDecodeError):
         return None
 
 
 def _read_flexible(
     frame: memoryview, at: int, version: int, correlation_id: int
 ) -> SingleProduce | None:
-    tags, transaction, acks, timeout_ms, topics = _FLEXIBLE_START.unpack_from(frame, at)
-    if tags or transaction or acks not in ACKS_ANSWERED or topics != 2:
+    tags, length, acks, timeout_ms, topics = _FLEXIBLE_START.unpack_from(frame, at)
+    transaction = ""
+    if length:
+        if not 2 <= length <= ONE_BYTE_MAX:
+            return None
+        transaction, at = _text(frame, at + 2, length - 1), at + length - 1
+        acks, timeout_ms, topics = _FLEXIBLE_REST.unpack_from(frame, at + 2)
+    if tags or acks not in ACKS_ANSWERED or topics != 2:
         return None
     at += _FLEXIBLE_START.size
     if version >= TOPIC_IDS_SINCE:
@@ -86,7 +99,13 @@ def _read_flexible(
     if partitions != 2 or size < 1 or bytes(frame[end:]) != NO_TAGS:
         return None
     batch = frame[at:end]
-    return SingleProduce(acks, timeout_ms, version, correlation_id, topic, partition, batch)
+    return SingleProduce(
+        acks, timeout_ms, version, correlation_id, topic, partition, batch, transaction
+    )
+
+
+def _text(frame: memoryview, at: int, length: int) -> str:
+    return str(frame[at : at + length], "utf-8")
 
 
 def _uvarint(frame: memoryview, at: int) -> tuple[int, int]:
@@ -105,8 +124,14 @@ def _uvarint(frame: memoryview, at: int) -> tuple[int, int]:
 def _read_classic(
     frame: memoryview, at: int, version: int, correlation_id: int
 ) -> SingleProduce | None:
-    no_transaction, acks, timeout_ms, topics, length = _CLASSIC_START.unpack_from(frame, at)
-    if no_transaction != -1 or acks not in ACKS_ANSWERED or topics != 1 or length < 0:
+    named, acks, timeout_ms, topics, length = _CLASSIC_START.unpack_from(frame, at)
+    transaction = ""
+    if named != -1:
+        if named < 1:
+            return None
+        transaction, at = _text(frame, at + 2, named), at + named
+        acks, timeout_ms, topics, length = _CLASSIC_REST.unpack_from(frame, at + 2)
+    if acks not in ACKS_ANSWERED or topics != 1 or length < 0:
         return None
     at += _CLASSIC_START.size
     end = at + length
@@ -116,14 +141,16 @@ def _read_classic(
     if partitions != 1 or size < 0 or at + size != len(frame):
         return None
     batch = frame[at:]
-    return SingleProduce(acks, timeout_ms, version, correlation_id, topic, partition, batch)
+    return SingleProduce(
+        acks, timeout_ms, version, correlation_id, topic, partition, batch, transaction
+    )
 
 
 def answer_single(
     asked: SingleProduce, offset: int, time_ms: int, start: int, code: int = 0
 ) -> bytes:
     """The answer to one request, with its length before it."""
-    _, _, version, correlation_id, topic, partition, _ = asked
+    _, _, version, correlation_id, topic, partition, _, _ = asked
     if version >= FLEXIBLE_SINCE:
         tail = _ANSWER_V9.pack(2, partition, code, offset, time_ms, start, 0x100, 0, 0, 0, 0)
         name = topic if version >= TOPIC_IDS_SINCE else b"%c%b" % (len(topic) + 1, topic)

@@ -58,12 +58,19 @@ class KernelSync:
         self._events = (_Event * AT_ONCE)()
         self._loop = loop
         self._descriptor = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._requests = [self._request() for _ in range(AT_ONCE)]
+        """Made once: to make one takes longer than to hand it to the kernel."""
+        self._pointers = (ctypes.c_void_p * AT_ONCE)(*map(ctypes.addressof, self._requests))
         self._left = 0
         self._errors: list[int] = []
         self._done: asyncio.Future[None] | None = None
         self._waiting: list[int] = []
-        self._under_way: object = None
         loop.add_reader(self._descriptor, self._completed)
+
+    def _request(self) -> _Request:
+        return _Request(
+            opcode=_FDSYNC, flags=_WITH_EVENT_DESCRIPTOR, event_descriptor=self._descriptor
+        )
 
     def _checked(self, number: int, *arguments: object) -> int:
         result: int = self._call(c_long(number), *arguments)
@@ -86,18 +93,11 @@ class KernelSync:
         return self._done
 
     def _begin(self) -> None:
+        """None is under way: the kernel is done with all of the requests."""
         some = self._waiting[:AT_ONCE]
-        requests = (_Request * len(some))()
-        pointers = (ctypes.c_void_p * len(some))()
-        for position, descriptor in enumerate(some):
-            request = requests[position]
-            request.opcode = _FDSYNC
+        for request, descriptor in zip(self._requests, some, strict=False):
             request.descriptor = descriptor
-            request.flags = _WITH_EVENT_DESCRIPTOR
-            request.event_descriptor = self._descriptor
-            pointers[position] = ctypes.addressof(request)
-        begun = self._checked(self._submit, self._context, c_long(len(some)), pointers)
-        self._under_way = requests  # the kernel looks at them until it is done
+        begun = self._checked(self._submit, self._context, c_long(len(some)), self._pointers)
         self._left = begun
         del self._waiting[:begun]
 
@@ -106,8 +106,9 @@ class KernelSync:
         got = self._checked(
             self._get, self._context, c_long(0), c_long(AT_ONCE), self._events, None
         )
-        results = [event.result for event in self._events[:got]]
-        self._errors += [-result for result in results if result < 0]
+        for position in range(got):
+            if (result := self._events[position].result) < 0:
+                self._errors.append(-result)
         self._left -= got
         if self._left == 0 and self._waiting:
             self._go_on()

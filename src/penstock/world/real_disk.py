@@ -171,7 +171,7 @@ class RealDisk:
             paths = [*(file.path for file in real), *folders]
             run = asyncio.get_running_loop().run_in_executor
             return run(self._syncers, self._sync_filesystems, paths)
-        return asyncio.ensure_future(self._sync_each(real, folders))
+        return self._sync_each(real, folders)
 
     async def _sync_each(self, files: Sequence[RealFile], folders: Sequence[str]) -> None:
         """Files are pinned here, on the loop, so that threads only see open descriptors."""
@@ -184,7 +184,7 @@ class RealDisk:
                     pinned.append(file)
             jobs = self._sync_jobs([file.fileno() for file in pinned])
             jobs += [run(self._syncers, self._sync_folder_if_there, folder) for folder in folders]
-            results = await asyncio.gather(*jobs, return_exceptions=True)
+            results = await _all_of(jobs)
         finally:
             for file in pinned:
                 file.unpin()
@@ -252,6 +252,15 @@ class RealDisk:
 
     def offload_large(self, work: Callable[[], T]) -> Awaitable[T]:
         return asyncio.get_running_loop().run_in_executor(self._large_worker, work)
+
+
+async def _all_of(jobs: Sequence[asyncio.Future[None]]) -> Sequence[object]:
+    """What became of each; mostly there is one."""
+    if len(jobs) > 1:
+        return await asyncio.gather(*jobs, return_exceptions=True)
+    for job in jobs:
+        await job
+    return ()
 
 
 def _lasting_folder(folder: str, device: int) -> str:

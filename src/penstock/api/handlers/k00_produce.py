@@ -22,7 +22,13 @@ from penstock.api.outcome import NO_ANSWER, Outcome, Resume
 from penstock.api.pledges import Pledge, once_all_committed
 from penstock.api.refused_batches import Place
 from penstock.api.slices import in_slices
-from penstock.api.verifying import ADDING_SINCE, Codes, not_in_transaction, produce_code
+from penstock.api.verifying import (
+    ADDING_SINCE,
+    Codes,
+    are_added,
+    not_in_transaction,
+    produce_code,
+)
 from penstock.coordination.transaction.state import Identity
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
@@ -70,8 +76,10 @@ class Piece(NamedTuple):
     answer: PartitionProduceResponse
     place: Place
     ended: int | None = None
-    """How many transactions of its producer have ended in the partition, if it is of one: if it is
-    another number when it is appended, that was one of them."""
+    """How many transactions of its producer have ended in the partition, if it is of one, and its
+    client keeps its epoch: if it is another number when it is appended, that was one of them. Of
+    others, markers of the last transaction may come in between, and that of their own has the next
+    epoch, which shuts out the record."""
     is_new: bool = False
     """Whether its transaction has not written to the partition before."""
 
@@ -127,28 +135,28 @@ class Produce:
         return self.stepwise(self.check_all(), lambda _: self.once_checked())
 
     def once_checked(self) -> Outcome[ProduceResponse]:
-        if any(piece.is_new for piece in self.pieces):
-            return self.verify_first()
-        return self.once_verified()
+        new = [piece for piece in self.pieces if piece.is_new]
+        return self.verify_first(new) if new else self.once_verified()
 
     def once_verified(self) -> Outcome[ProduceResponse]:
         if self.has_heavy:
             return self.look_inside_first()
         return self.append_all(self.pieces)
 
-    def verify_first(self) -> Resume[ProduceResponse]:
+    def verify_first(self, new: list[Piece]) -> Outcome[ProduceResponse]:
         """Partitions that are new to the transaction: its coordinator is asked for them."""
+        name, add = self.request.transactional_id or "", self.call.version >= ADDING_SINCE
+        writer = _writer(new[0].header)
+        places = [(piece.leader.topic, piece.leader.index) for piece in new]
+        if not add and are_added(self.broker, name, writer, places):
+            return self.once_verified()
         if not self.is_kept:
             self.pieces, self.is_kept = _copied(self.pieces), True
-        new = [piece for piece in self.pieces if piece.is_new]
-        writer, add = _writer(new[0].header), self.call.version >= ADDING_SINCE
-        places = [(piece.leader.topic, piece.leader.index) for piece in new]
 
         def then(codes: Codes) -> Outcome[ProduceResponse]:
             self.pieces = [piece for piece in self.pieces if self.belongs(piece, codes)]
             return self.once_verified()
 
-        name = self.request.transactional_id or ""
         return Resume(lambda: self.broker.verify(name, writer, places, add=add), then)
 
     def belongs(self, piece: Piece, codes: Codes) -> bool:
@@ -240,7 +248,8 @@ class Produce:
         ended, is_new = None, False
         if header.is_transactional:
             is_new = self.check_transaction(leader, header)
-            ended = leader.log.producers.ended(header.producer_id)
+            if self.call.version < ADDING_SINCE:
+                ended = leader.log.producers.ended(header.producer_id)
         _check_open(leader, header)
         place = topic.name, topic.topic_id, part.index
         if refused := self.call.client.refused:
@@ -254,12 +263,12 @@ class Produce:
             raise Refused(ErrorCode.INVALID_TXN_STATE, "the request has no transactional id")
         writer = _writer(header)
         if self.call.version < ADDING_SINCE:
-            self.broker.speakers.of_records.check(writer, self.call)
+            self.broker.speakers.of_records.check(writer, self.call.client)
         if self.pieces and _writer(self.pieces[0].header) != writer:
             raise Refused(
                 ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the request has batches of two producers"
             )
-        self.broker.speakers.of_records.note(writer, self.call)
+        self.broker.speakers.of_records.note(writer, self.call.client)
         return not leader.log.producers.is_open_for(*writer)
 
     def note_refused(
@@ -329,6 +338,14 @@ class Produce:
             now_ms = self.call.now_ms
             self.call.client.refused.note(piece.place, piece.header, refused.code, now_ms)
 
+    def unless_deposed(self, refused: Refused) -> Refused:
+        """Without the lease another broker may lead, and have what seems to be missing here. A
+        producer would give up for that."""
+        if refused.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not self.broker.has_lease():
+            text = "others may lead the partition, and have more"
+            return Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
+        return refused
+
     def append(self, piece: Piece) -> Pledge | None:
         leader, batch, header, answer, _, ended, _ = piece
         log = leader.log
@@ -341,7 +358,7 @@ class Produce:
                 raise Refused(code, "the transaction has ended meanwhile")
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
-            self.refuse(piece, refused)
+            self.refuse(piece, self.unless_deposed(refused))
             return None
         self.broker.appended(leader)
         answer.base_offset = done.base_offset

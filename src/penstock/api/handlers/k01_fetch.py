@@ -298,7 +298,8 @@ class Fetch:
             return
         data.records = slice_.range
         if committed:
-            data.aborted_transactions = aborted_between(partition, wanted.fetch_offset, before)
+            end = slice_.next_offset
+            data.aborted_transactions = aborted_between(partition, wanted.fetch_offset, end)
         found.size += slice_.range.length
 
     def diverges(self, leader: Replica, wanted: FetchPartition, data: PartitionData) -> bool:

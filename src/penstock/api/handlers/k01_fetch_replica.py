@@ -110,6 +110,8 @@ class ReplicaFetch(Fetch):
         leader.check_epoch(wanted.current_leader_epoch)
         log = leader.log
         data.log_start_offset = log.start_offset
+        if 0 <= wanted.log_start_offset < log.deleted_to:
+            data.deleted_to = log.deleted_to
         if wanted.last_fetched_epoch >= 0 and self.diverges(leader, wanted, data):
             found.must_answer = True
             return

@@ -11,6 +11,7 @@ high watermark is OFFSET_NOT_AVAILABLE until it does (version 5; LEADER_NOT_AVAI
 
 From version 6 on there are tagged fields of our own: who gives an offset as `lag_of` is told how
 far a reader there is behind, in messages and in time. Only the leader of a partition knows that.
+Who asks `with_deleted` is told up to where records went by DeleteRecords, and not by retention.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ class Asking:
                     answer.timestamp, answer.offset = record.timestamp, record.offset
             else:
                 answer.offset = self.boundary(leader, wanted.timestamp)
+            if self.request.with_deleted:
+                answer.deleted_to = leader.log.deleted_to
             if answer.offset >= 0:
                 answer.leader_epoch = leader.log.epochs.epoch_at(answer.offset)
             if wanted.lag_of >= 0:

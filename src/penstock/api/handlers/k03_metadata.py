@@ -151,8 +151,7 @@ def _describe(
     answer = MetadataResponseTopic(
         name=topic.name, topic_id=topic.shown_id, is_internal=topic.name in INTERNAL
     )
-    if topic.record.closing is not None:
-        answer.open_partitions = topic.open_partitions
+    _tell_origin(topic, answer)
     try:
         topics.check_room()
         partitions = _partitions(image, topic)
@@ -163,6 +162,17 @@ def _describe(
     except Refused as refused:
         answer.error_code = refused.code
     return answer
+
+
+def _tell_origin(topic: Topic, answer: MetadataResponseTopic) -> None:
+    """For readers of our own: what a partition was before its topic lost some."""
+    if topic.record.closing is not None:
+        answer.open_partitions = topic.open_partitions
+    if topic.shown_id != topic.id:
+        answer.log_id = topic.id
+    if topic.record.sealed is not None:
+        answer.sealed_from = topic.record.sealed.name
+        answer.sealed_first = topic.record.sealed.first
 
 
 def _partitions(image: Image, topic: Topic) -> Iterator[MetadataResponsePartition]:
@@ -181,6 +191,7 @@ def _partition(image: Image, index: int, record: PartitionRecord) -> MetadataRes
         replica_nodes=list(record.replicas),
         isr_nodes=list(record.isr),
         offline_replicas=[node for node in record.replicas if node not in image.brokers],
+        log_id=record.log_id or NULL_UUID,
     )
 
 

@@ -163,7 +163,7 @@ def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id
 
 def _awaited(group: Group) -> set[tuple[str, int]]:
     """Places of which a transaction is about to say where the group is."""
-    return set() if group.pending is None else group.pending.places
+    return set() if group.pending is None else set(group.pending.keys)
 
 
 def _without_unstable(

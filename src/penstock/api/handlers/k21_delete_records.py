@@ -76,7 +76,7 @@ class Deletion:
                 offset = leader.high_watermark
             if not 0 <= offset <= leader.high_watermark:
                 raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset} is past the high watermark")
-            self._broker.advance_start(leader, offset)
+            self._broker.delete_to(leader, offset)
             self._waiting.append((leader, offset, result))
         except Refused as refused:
             result.error_code = refused.code

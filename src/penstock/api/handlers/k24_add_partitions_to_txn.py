@@ -56,10 +56,10 @@ def add_partitions_to_txn(
         return _answer_one(topics, {}, ErrorCode.NONE)
 
     def attempt() -> Outcome[AddPartitionsToTxnResponse]:
-        speakers.check(writer, call)
+        speakers.check(writer, call.client)
         with fenced_as(call, FENCED_SINCE):
             outcome = broker.transactions.shard(name).decide(name, decide)
-        speakers.note(writer, call)
+        speakers.note(writer, call.client)
         return outcome
 
     return once_over(broker, name, attempt)

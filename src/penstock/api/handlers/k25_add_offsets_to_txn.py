@@ -40,10 +40,10 @@ def add_offsets_to_txn(
         return AddOffsetsToTxnResponse()
 
     def attempt() -> Outcome[AddOffsetsToTxnResponse]:
-        speakers.check(writer, call)
+        speakers.check(writer, call.client)
         with fenced_as(call, FENCED_SINCE):
             outcome = broker.transactions.shard(name).decide(name, decide)
-        speakers.note(writer, call)
+        speakers.note(writer, call.client)
         return outcome
 
     return once_over(broker, name, attempt)

@@ -27,7 +27,7 @@ def end_txn(broker: Broker, request: EndTxnRequest, call: Call) -> Outcome[EndTx
     speakers = broker.speakers.of_transactions
     version = WITH_NEW_EPOCH if call.version >= NEW_EPOCH_SINCE else WITH_NEW_EPOCH - 1
     if version < WITH_NEW_EPOCH:
-        speakers.check(writer, call)
+        speakers.check(writer, call.client)
 
     def decide(turn: Turn, transaction: Transaction) -> EndTxnResponse:
         ended = end(
@@ -44,5 +44,5 @@ def end_txn(broker: Broker, request: EndTxnRequest, call: Call) -> Outcome[EndTx
 
     with fenced_as(call, FENCED_SINCE):
         outcome = broker.transactions.shard(name).decide(name, decide)
-    speakers.note(writer, call)
+    speakers.note(writer, call.client)
     return outcome

@@ -1,7 +1,8 @@
 """TxnOffsetCommit: where a group is, if and when a transaction is committed.
 
-Version 3 says who commits, so that a member that has lost its place is refused (KIP-447). With
-version 5 the client speaks KIP-890, and leaves it to us to add the group to its transaction.
+Version 3 says who commits, so that a member that has lost its place is refused (KIP-447): by codes
+of the classic protocol only, as Java's producer gives up for good at any other. With version 5 the
+client speaks KIP-890, and leaves it to us to add the group to its transaction.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ from penstock.wire.messages.k28_txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+UNKNOWN_TO_PRODUCERS = frozenset({ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.REBALANCE_IN_PROGRESS})
+
 
 def txn_offset_commit(
     broker: Broker, request: TxnOffsetCommitRequest, call: Call
@@ -55,6 +58,7 @@ class _Commit:
         self._call = call
         self._writer = Identity(request.producer_id, request.producer_epoch)
         self._rests: list[Rest] = []
+        self._adds = call.version >= OFFSETS_ADDING_SINCE
         self._ended = 0
         """Transactions of the producer that were over here when this one was found to be open."""
         self._told: dict[str, TxnOffsetCommitResponseTopic] = {}
@@ -64,8 +68,8 @@ class _Commit:
         shard = self._shard()
         if self._broker.disk_is_full:
             raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the disk is full; try again")
-        if self._call.version < OFFSETS_ADDING_SINCE:
-            speakers.check(self._writer, self._call)
+        if not self._adds:
+            speakers.check(self._writer, self._call.client)
         producers = shard.leader.log.producers
         self._ended = producers.ended(self._writer.producer_id)
         if producers.is_open_for(*self._writer):
@@ -78,14 +82,16 @@ class _Commit:
                 raise Refused(told, "the group does not belong to the transaction")
             return self._commit()
 
-        add, name = self._call.version >= OFFSETS_ADDING_SINCE, request.transactional_id
-        return Resume(lambda: self._broker.verify(name, self._writer, [place], add=add), then)
+        name = request.transactional_id
+        return Resume(
+            lambda: self._broker.verify(name, self._writer, [place], add=self._adds), then
+        )
 
     def _shard(self) -> Shard[Group]:
         return self._broker.groups.shard(self._request.group_id)
 
     def _commit(self) -> Outcome[TxnOffsetCommitResponse]:
-        self._broker.speakers.of_offsets.note(self._writer, self._call)
+        self._broker.speakers.of_offsets.note(self._writer, self._call.client)
         return in_slices(self._broker, self._in_turns(), self._respond)
 
     def _in_turns(self) -> Steps[None]:
@@ -105,13 +111,7 @@ class _Commit:
             self._check_open()
             turn.writer = self._writer
             if request.generation_id >= 0 or request.member_id:
-                protocols.check_may_commit(
-                    turn,
-                    group,
-                    request.member_id,
-                    request.group_instance_id,
-                    request.generation_id,
-                )
+                _check_member(turn, group, request)
             return [commit_topic(turn, group, topic, by_id=False) for topic in topics]
 
         codes, rest = self._shard().decide_part(request.group_id, decide)
@@ -125,15 +125,28 @@ class _Commit:
 
     def _check_open(self) -> None:
         """It may have ended between two turns, or while it was asked for: what is written after
-        that would open one that nobody ends."""
+        that would open one that nobody ends. Of clients that keep their epoch it is told by the
+        number; of others by the epoch of its marker, as those of the last one may still come."""
         producers = self._shard().leader.log.producers
-        if producers.ended(self._writer.producer_id) != self._ended:
+        if self._adds:
+            producers.check_epoch(*self._writer)
+        elif producers.ended(self._writer.producer_id) != self._ended:
             code = not_in_transaction(self._call.version, OFFSETS_ABORTABLE_SINCE)
             raise Refused(code, "the transaction has ended meanwhile")
 
     def _respond(self, _: None) -> Outcome[TxnOffsetCommitResponse]:
         response = TxnOffsetCommitResponse(topics=list(self._told.values()))
         return once_committed(self._rests[-1:], response)
+
+
+def _check_member(turn: Turn, group: Group, request: TxnOffsetCommitRequest) -> None:
+    who = request.member_id, request.group_instance_id, request.generation_id
+    try:
+        protocols.check_may_commit(turn, group, *who)
+    except Refused as refusal:
+        if refusal.code not in UNKNOWN_TO_PRODUCERS:
+            raise
+        raise Refused(ErrorCode.ILLEGAL_GENERATION, refusal.message) from None
 
 
 def _as_plain(

@@ -1,4 +1,7 @@
-"""DescribeTransactions: where the transactions of some ids are."""
+"""DescribeTransactions: where the transactions of some ids are.
+
+The producer is the one whose records they are. Another may be the one to end them (KIP-939).
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ def _described(broker: Broker, name: str, rests: list[Rest]) -> TransactionState
         state.phase.value,
         state.timeout_ms,
         state.started_ms,
-        state.writer.producer_id,
-        state.writer.epoch,
+        state.owner.producer_id,
+        state.owner.epoch,
         _topics(found),
     )
 

@@ -121,7 +121,7 @@ class Groups:
             group = self.get_or_add(key.group)
             if group.pending is None:
                 group.pending = Pending()
-            group.pending.add(producer_id, key, value, end)
+            group.pending.add(producer_id, (key.topic, key.partition), (key, value), end)
             self._writing.setdefault(producer_id, {})[group.name] = None
 
     def release(self, producer_id: int, is_commit: bool) -> list[Group]:
@@ -130,10 +130,10 @@ class Groups:
             group = self._groups.get(name)
             if group is None or group.pending is None:
                 continue
-            for held in group.pending.take(producer_id):
+            for place, held in group.pending.take(producer_id).items():
                 if is_commit:
-                    offsets.put_commit(self, held.key, held.value)
-                    group.pending.drop(held.key, held.end)
+                    offsets.put_commit(self, *held.value)
+                    group.pending.drop(place, held.end)
             if not group.pending:
                 group.pending = None
             if group.has_awaited_strays:

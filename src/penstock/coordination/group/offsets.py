@@ -102,7 +102,7 @@ def is_of(topic: Topic | None, partition: int, committed: Committed) -> bool:
 
 def is_awaited(group: Group, topic: str, partition: int) -> bool:
     """Whether a transaction is about to say where the group is."""
-    return group.pending is not None and group.pending.has(topic, partition)
+    return group.pending is not None and (topic, partition) in group.pending
 
 
 def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[str, int]]:
@@ -189,7 +189,7 @@ def apply_commit(groups: Groups, key: OffsetCommitKey, value: OffsetCommitValue 
         return
     group = groups.get_or_add(key.group)
     if group.pending is not None:
-        group.pending.drop(key)
+        group.pending.drop((key.topic, key.partition))
         group.pending = group.pending or None
     put_commit(groups, key, value)
 
@@ -218,7 +218,7 @@ def _shared(topic_id: bytes) -> bytes:
 def _remove(groups: Groups, key: OffsetCommitKey) -> None:
     group = groups.get(key.group)
     if group is not None and group.pending is not None:
-        group.pending.drop(key)
+        group.pending.drop((key.topic, key.partition))
         group.pending = group.pending or None
     partitions = group.offsets.get(key.topic) if group else None
     if group is None or partitions is None:

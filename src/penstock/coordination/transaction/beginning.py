@@ -58,11 +58,11 @@ def begin(turn: Turn, transaction: Transaction, asked: Asked, take_id: TakeId) -
     if state.phase is Phase.ONGOING:
         if asked.keep_prepared and state.timeout_ms == NEVER_MS:
             return _keep(turn, transaction, state, take_id)
-        abort(turn, transaction, state)
+        abort(turn, transaction, state, for_another=asked.known != state.writer)
         transaction.last_epoch = asked.known.epoch
         return Begun(error=ErrorCode.CONCURRENT_TRANSACTIONS)
     if is_repeated and state.owner.epoch <= EPOCH_GIVEN_MAX:
-        return Begun(state.owner)
+        return Begun(_go_on(turn, transaction, state, timeout_ms))
     return Begun(_begin_anew(turn, transaction, state, asked, timeout_ms, take_id))
 
 
@@ -110,6 +110,14 @@ def _is_next(state: State, known: Identity) -> bool:
     if known.next == state.writer:
         return True
     return known.producer_id == state.previous_id and known.is_used_up and state.owner.epoch == 0
+
+
+def _go_on(turn: Turn, transaction: Transaction, state: State, timeout_ms: int) -> Identity:
+    """As who it is already. One that has taken too long may ask for more time."""
+    if timeout_ms != state.timeout_ms:
+        new = State(state.owner, timeout_ms=timeout_ms, previous_id=state.previous_id)
+        write(turn, transaction, new)
+    return state.owner
 
 
 def _begin_anew(

@@ -26,6 +26,8 @@ from penstock.errors import ErrorCode, Refused
 
 WITH_NEW_EPOCH = 2
 """The version of transactions that KIP-890 brought."""
+FOR_ANOTHER = 0
+"""In place of a version: not by its producer, but because another one begins with its id."""
 
 TakeId = Callable[[], int]
 
@@ -67,8 +69,11 @@ def end(
 
 
 def _has_ended(state: State, writer: Identity) -> bool:
-    """Whether this writer's last request has been granted: it has the next epoch since then."""
-    if state.phase in (Phase.EMPTY, Phase.ONGOING):
+    """Whether this writer's last request has been granted: it has the next epoch since then. If its
+    transaction was aborted for another, that epoch shuts it out; so does the last one of an id."""
+    if state.phase in (Phase.EMPTY, Phase.ONGOING) or state.client_version < WITH_NEW_EPOCH:
+        return False
+    if state.writer.epoch > EPOCH_GIVEN_MAX:
         return False
     if writer.next == state.writer:
         return True
@@ -125,9 +130,12 @@ def _abort_nothing(turn: Turn, transaction: Transaction, state: State, take_id: 
     return Ended(owner)
 
 
-def abort(turn: Turn, transaction: Transaction, state: State) -> None:
+def abort(turn: Turn, transaction: Transaction, state: State, *, for_another: bool = False) -> None:
     """Over its producer's head, who is shut out by the next epoch. Where that is the last one, the
-    next producer to begin gets another id."""
+    next producer to begin gets another id.
+
+    Who has only taken too long may ask to abort, and is given that epoch to go on with.
+    """
     change(
         turn,
         transaction,
@@ -135,6 +143,7 @@ def abort(turn: Turn, transaction: Transaction, state: State) -> None:
         owner=_later(state.owner),
         phase=Phase.PREPARE_ABORT,
         successor=NOBODY if state.successor == NOBODY else _later(state.successor),
+        client_version=FOR_ANOTHER if for_another else WITH_NEW_EPOCH,
     )
 
 

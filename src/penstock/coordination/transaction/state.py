@@ -57,7 +57,8 @@ class State(msgspec.Struct, frozen=True):
     """Who may write, or end the transaction, in the owner's place: once it has ended, if its epochs
     were used up; or at once, if the transaction was kept for a producer that has begun anew."""
     client_version: int = 0
-    """Of transactions, as the client spoke that ended the last one: 2 is KIP-890."""
+    """Of transactions, as the client spoke that ended the last one: 2 is KIP-890, and stands for
+    what has timed out, too, as the epoch moves with it. 0 if it had to make way for another."""
 
     @property
     def writer(self) -> Identity:

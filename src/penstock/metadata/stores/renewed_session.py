@@ -28,7 +28,7 @@ class RenewedSession(ABC):
 
     @property
     def suspended(self) -> bool:
-        return self.lost or now_ms() >= self._deadline_ms
+        return self._lost.is_set() or now_ms() >= self._deadline_ms  # asked for all the time
 
     @property
     def lost(self) -> bool:

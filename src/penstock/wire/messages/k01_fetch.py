@@ -361,6 +361,7 @@ class PartitionData(Struct):
     diverging_epoch: EpochEndOffset = _EPOCH_END_OFFSET
     current_leader: LeaderIdAndEpoch = _LEADER_ID_AND_EPOCH
     snapshot_id: SnapshotId = _SNAPSHOT_ID
+    deleted_to: int = -1
     aborted_transactions: list[AbortedTransaction] | None = []
     preferred_read_replica: int = -1
     records: Part | None = None
@@ -400,6 +401,7 @@ class PartitionData(Struct):
         diverging_epoch: EpochEndOffset = _EPOCH_END_OFFSET
         current_leader: LeaderIdAndEpoch = _LEADER_ID_AND_EPOCH
         snapshot_id: SnapshotId = _SNAPSHOT_ID
+        deleted_to: int = -1
         if version >= 12:
             if buf[at]:
                 count, at = read_tag_count(buf, at)
@@ -411,6 +413,9 @@ class PartitionData(Struct):
                         current_leader, at = LeaderIdAndEpoch.read(buf, at, version)
                     elif tag == 2:
                         snapshot_id, at = SnapshotId.read(buf, at, version)
+                    elif tag == 10000:
+                        (deleted_to,) = _PACKED_3.unpack_from(buf, at)
+                        at += 8
                     else:
                         at = end
                     check_tag(at, end)
@@ -425,6 +430,7 @@ class PartitionData(Struct):
             diverging_epoch,
             current_leader,
             snapshot_id,
+            deleted_to,
             aborted_transactions,
             preferred_read_replica,
             records,
@@ -461,6 +467,10 @@ class PartitionData(Struct):
                 value = Sink()
                 self.snapshot_id.write(value, version)
                 tagged.append((2, value))
+            if self.deleted_to != -1:
+                value = Sink()
+                value += _PACKED_3.pack(self.deleted_to)
+                tagged.append((10000, value))
             if tagged:
                 write_tagged(out, tagged)
             else:

@@ -32,6 +32,7 @@ _PACKED_2 = Packed(">q")
 _PACKED_3 = Packed(">ihqqi")
 _PACKED_4 = Packed(">ihqq")
 _PACKED_5 = Packed(">ib")
+_PACKED_6 = Packed(">?")
 
 
 class ListOffsetsPartition(Struct):
@@ -137,6 +138,7 @@ class ListOffsetsPartitionResponse(Struct):
     leader_epoch: int = -1
     lag: int = -1
     lag_ms: int = -1
+    deleted_to: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ListOffsetsPartitionResponse, int]:
@@ -149,6 +151,7 @@ class ListOffsetsPartitionResponse(Struct):
             leader_epoch = -1
         lag: int = -1
         lag_ms: int = -1
+        deleted_to: int = -1
         if version >= 6:
             if buf[at]:
                 count, at = read_tag_count(buf, at)
@@ -159,6 +162,9 @@ class ListOffsetsPartitionResponse(Struct):
                         at += 8
                     elif tag == 10001:
                         (lag_ms,) = _PACKED_2.unpack_from(buf, at)
+                        at += 8
+                    elif tag == 10002:
+                        (deleted_to,) = _PACKED_2.unpack_from(buf, at)
                         at += 8
                     else:
                         at = end
@@ -173,6 +179,7 @@ class ListOffsetsPartitionResponse(Struct):
             leader_epoch,
             lag,
             lag_ms,
+            deleted_to,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -190,6 +197,10 @@ class ListOffsetsPartitionResponse(Struct):
                 value = Sink()
                 value += _PACKED_2.pack(self.lag_ms)
                 tagged.append((10001, value))
+            if self.deleted_to != -1:
+                value = Sink()
+                value += _PACKED_2.pack(self.deleted_to)
+                tagged.append((10002, value))
             if tagged:
                 write_tagged(out, tagged)
             else:
@@ -255,6 +266,7 @@ class ListOffsetsRequest(Message):
     isolation_level: int = 0
     topics: list[ListOffsetsTopic] = []
     timeout_ms: int = 0
+    with_deleted: bool = False
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ListOffsetsRequest, int]:
@@ -281,12 +293,27 @@ class ListOffsetsRequest(Message):
         if version >= 10:
             (timeout_ms,) = _PACKED_1.unpack_from(buf, at)
             at += 4
+        with_deleted: bool = False
         if version >= 6:
             if buf[at]:
-                at = skip_tagged(buf, at)
+                count, at = read_tag_count(buf, at)
+                for _ in range(count):
+                    tag, at, end = read_tag(buf, at)
+                    if tag == 10000:
+                        (with_deleted,) = _PACKED_6.unpack_from(buf, at)
+                        at += 1
+                    else:
+                        at = end
+                    check_tag(at, end)
             else:
                 at += 1
-        return ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms), at
+        return ListOffsetsRequest(
+            replica_id,
+            isolation_level,
+            topics,
+            timeout_ms,
+            with_deleted,
+        ), at
 
     def write(self, out: Sink, version: int) -> None:
         if version >= 2:
@@ -304,7 +331,15 @@ class ListOffsetsRequest(Message):
         if version >= 10:
             out += _PACKED_1.pack(self.timeout_ms)
         if version >= 6:
-            out.append(0)
+            tagged: list[tuple[int, Sink]] = []
+            if self.with_deleted:
+                value = Sink()
+                value += _PACKED_6.pack(self.with_deleted)
+                tagged.append((10000, value))
+            if tagged:
+                write_tagged(out, tagged)
+            else:
+                out.append(0)
 
 
 class ListOffsetsResponse(Message):

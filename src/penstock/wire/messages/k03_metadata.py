@@ -134,6 +134,7 @@ class MetadataResponsePartition(Struct):
     replica_nodes: list[int] = []
     isr_nodes: list[int] = []
     offline_replicas: list[int] = []
+    log_id: bytes = NULL_UUID
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[MetadataResponsePartition, int]:
@@ -161,9 +162,18 @@ class MetadataResponsePartition(Struct):
             else:
                 count, at = read_count(buf, at, 4)
             offline_replicas, at = read_numbers(buf, at, count, "i", 4)
+        log_id: bytes = NULL_UUID
         if version >= 9:
             if buf[at]:
-                at = skip_tagged(buf, at)
+                count, at = read_tag_count(buf, at)
+                for _ in range(count):
+                    tag, at, end = read_tag(buf, at)
+                    if tag == 10000:
+                        (log_id,) = _PACKED_0.unpack_from(buf, at)
+                        at += 16
+                    else:
+                        at = end
+                    check_tag(at, end)
             else:
                 at += 1
         return MetadataResponsePartition(
@@ -174,6 +184,7 @@ class MetadataResponsePartition(Struct):
             replica_nodes,
             isr_nodes,
             offline_replicas,
+            log_id,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -201,7 +212,15 @@ class MetadataResponsePartition(Struct):
             for offline_replicas_item in self.offline_replicas:
                 out += _PACKED_1.pack(offline_replicas_item)
         if version >= 9:
-            out.append(0)
+            tagged: list[tuple[int, Sink]] = []
+            if self.log_id != NULL_UUID:
+                value = Sink()
+                value += _PACKED_0.pack(self.log_id)
+                tagged.append((10000, value))
+            if tagged:
+                write_tagged(out, tagged)
+            else:
+                out.append(0)
 
 
 class MetadataResponseTopic(Struct):
@@ -212,6 +231,9 @@ class MetadataResponseTopic(Struct):
     partitions: list[MetadataResponsePartition] = []
     topic_authorized_operations: int = -2147483648
     open_partitions: int = -1
+    log_id: bytes = NULL_UUID
+    sealed_from: str = ""
+    sealed_first: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[MetadataResponseTopic, int]:
@@ -250,6 +272,9 @@ class MetadataResponseTopic(Struct):
             (topic_authorized_operations,) = _PACKED_1.unpack_from(buf, at)
             at += 4
         open_partitions: int = -1
+        log_id: bytes = NULL_UUID
+        sealed_from: str = ""
+        sealed_first: int = -1
         if version >= 9:
             if buf[at]:
                 count, at = read_tag_count(buf, at)
@@ -257,6 +282,14 @@ class MetadataResponseTopic(Struct):
                     tag, at, end = read_tag(buf, at)
                     if tag == 10000:
                         (open_partitions,) = _PACKED_1.unpack_from(buf, at)
+                        at += 4
+                    elif tag == 10001:
+                        (log_id,) = _PACKED_0.unpack_from(buf, at)
+                        at += 16
+                    elif tag == 10002:
+                        sealed_from, at = read_compact_string(buf, at)
+                    elif tag == 10003:
+                        (sealed_first,) = _PACKED_1.unpack_from(buf, at)
                         at += 4
                     else:
                         at = end
@@ -271,6 +304,9 @@ class MetadataResponseTopic(Struct):
             partitions,
             topic_authorized_operations,
             open_partitions,
+            log_id,
+            sealed_from,
+            sealed_first,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -300,6 +336,18 @@ class MetadataResponseTopic(Struct):
                 value = Sink()
                 value += _PACKED_1.pack(self.open_partitions)
                 tagged.append((10000, value))
+            if self.log_id != NULL_UUID:
+                value = Sink()
+                value += _PACKED_0.pack(self.log_id)
+                tagged.append((10001, value))
+            if self.sealed_from != "":
+                value = Sink()
+                write_compact_string(value, self.sealed_from)
+                tagged.append((10002, value))
+            if self.sealed_first != -1:
+                value = Sink()
+                value += _PACKED_1.pack(self.sealed_first)
+                tagged.append((10003, value))
             if tagged:
                 write_tagged(out, tagged)
             else:

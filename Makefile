@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-WORKERS ?= 2
+WORKERS ?= 3
 DURATION ?= 60
 SEEDS ?= 50
 
@@ -25,8 +25,9 @@ run: setup ## start a broker on 127.0.0.1:9092, data in ./penstock-data
 demo: setup ## the main job from end to end, with what it does printed
 	$(BIN)/python -m tools.demo
 
-test: setup ## the whole suite
-	$(BIN)/pytest -q -n $(WORKERS) --ignore=tests/compat
+test: setup ## the suite; what needs Spark after the rest, which has the machine for itself
+	$(BIN)/pytest -q -m "not chaos" -n $(WORKERS) --ignore=tests/compat --ignore=tests/spark
+	$(BIN)/pytest -q -m "not chaos" -n 2 tests/spark
 
 lint: setup ## formatting, lint, types, imports, generated files
 	$(BIN)/ruff format --check .
@@ -59,6 +60,7 @@ sim: setup ## the broker in simulated worlds, SEEDS of them for each scenario an
 
 chaos: setup ## broker processes on every store that meet with faults by chance, for DURATION seconds each
 	SECONDS=$(DURATION) $(BIN)/pytest -q -s tests/chaos
+	$(BIN)/pytest -q -m chaos --ignore=tests/chaos --ignore=tests/compat
 
 clean: ## remove what was built
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

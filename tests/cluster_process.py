@@ -158,9 +158,12 @@ class Cluster:
         return [each for each in self.members.values() if each is not member]
 
     @property
+    def all_well(self) -> list[Member]:
+        return [each for each in self.members.values() if each.is_well]
+
+    @property
     def well(self) -> Member:
-        """One of those that are."""
-        return next(each for each in self.members.values() if each.is_well)
+        return self.all_well[0]
 
     def isolate(self, member: Member, *, jam: bool = False) -> None:
         others = [each.node_id for each in self.others(member)]
@@ -244,13 +247,7 @@ class Cluster:
         return found[0] if found else None
 
     def partitions(self, topic: str) -> list[MetadataResponsePartition]:
-        try:
-            with self.well.connect() as client:
-                request = MetadataRequest([MetadataRequestTopic(name=topic)], False)
-                answer: MetadataResponse = client.ask(request)
-        except OSError:  # it is about to stop, or does not listen yet
-            return []
-        return answer.topics[0].partitions
+        return _of(self.well, topic)
 
     def leader(self, topic: str, index: int = 0) -> Member:
         """Waits for one that is up."""
@@ -297,7 +294,11 @@ class Cluster:
             found = self.partitions(topic)
             return bool(found) and all(len(each.isr_nodes) == count for each in found)
 
-        self.wait(all_are, f"{topic} with {count} replicas in sync")
+        try:
+            self.wait(all_are, f"{topic} with {count} replicas in sync")
+        except AssertionError as error:
+            known = "\n".join(f"{each.node_id} knows {_of(each, topic)}" for each in self.all_well)
+            raise AssertionError(f"{error}\n{known}") from None
 
     def wait(self, holds: Callable[[], Any], what: str) -> Any:
         try:
@@ -305,3 +306,14 @@ class Cluster:
         except AssertionError as error:
             lines = [f"{each.node_id}: {each.log[-2000:]}" for each in self.members.values()]
             raise AssertionError("\n".join([str(error), *lines])) from None
+
+
+def _of(member: Member, topic: str) -> list[MetadataResponsePartition]:
+    """The topic's partitions as this broker knows them."""
+    try:
+        with member.connect() as client:
+            request = MetadataRequest([MetadataRequestTopic(name=topic)], False)
+            answer: MetadataResponse = client.ask(request)
+    except OSError:  # it is about to stop, or does not listen yet
+        return []
+    return answer.topics[0].partitions

@@ -40,6 +40,14 @@ def pytest_report_header() -> str | None:
 _numbers = itertools.count(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Pipelines note themselves there, and not among the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PENSTOCK_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """One broker for all tests that do no harm to it."""

@@ -67,7 +67,7 @@ class Uncommitted:
         self._ends.clear()
 
 
-def _end_with_the_test(parent: int) -> None:
+def end_with_the_test(parent: int) -> None:
     """A test that is killed itself leaves no workers behind."""
     while os.getppid() == parent:
         time.sleep(1)
@@ -75,7 +75,7 @@ def _end_with_the_test(parent: int) -> None:
 
 
 def main() -> None:
-    threading.Thread(target=_end_with_the_test, args=[os.getppid()], daemon=True).start()
+    threading.Thread(target=end_with_the_test, args=[os.getppid()], daemon=True).start()
     settings = Settings(**json.loads(sys.argv[1]))
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.api.desk import NODE_ID, Desk
 from tests.api.test_fetch_replica import EPOCH, FOLLOWER, Leading
+from tests.log.timing import finished
 
 from penstock.api.outcome import Later
 from penstock.api.trust import Client
@@ -14,6 +15,11 @@ from penstock.wire.messages.k01_fetch import (
     FetchRequest,
     FetchTopic,
     ReplicaState,
+)
+from penstock.wire.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
 )
 from penstock.wire.messages.k21_delete_records import (
     DeleteRecordsPartition,
@@ -53,6 +59,30 @@ def test_an_offset_before_the_start_changes_nothing(desk: Desk) -> None:
     desk.append("orders", count=10)
     delete(desk, 5)
     assert delete(desk, 3).low_watermark == 5
+
+
+def deleted_to(desk: Desk, *, is_asked: bool = True) -> int:
+    """As it is told to who asks where the partition begins."""
+    wanted = [ListOffsetsTopic("orders", [ListOffsetsPartition(0, timestamp=-2)])]
+    answer = desk.ask(ListOffsetsRequest(-1, topics=wanted, with_deleted=is_asked))
+    found: int = answer.topics[0].partitions[0].deleted_to
+    return found
+
+
+def test_that_records_were_deleted_is_known_after_a_restart_and_retention_is_no_such_thing(
+    desk: Desk,
+) -> None:
+    desk.create("orders", retention_ms="1")
+    desk.append("orders", count=10)
+    assert deleted_to(desk) == 0
+    delete(desk, 5)
+    delete(desk, 3)
+    assert (deleted_to(desk), deleted_to(desk, is_asked=False)) == (5, -1)
+    log = desk.broker.leader("orders", 0).log
+    finished(log, log.expire(1 << 45, 10))
+    again = desk.restart()
+    assert again.broker.leader("orders", 0).log.start_offset == 10
+    assert deleted_to(again) == 5
 
 
 def test_segments_below_the_start_are_dropped_to_be_removed_later(desk: Desk) -> None:
@@ -186,3 +216,4 @@ def test_a_follower_whose_fetch_waits_is_told_of_the_new_start_at_once(leading: 
     assert woken
     answer: Any = fetch.answer(False)
     assert answer.responses[0].partitions[0].log_start_offset == 2
+    assert answer.responses[0].partitions[0].deleted_to == 2

@@ -94,6 +94,24 @@ def test_what_was_refused_over_a_newer_connection_does_not_count_as_spoken(offic
     assert office.tell(end(writer), 3, client=OLD).error_code == ErrorCode.NONE
 
 
+@pytest.mark.parametrize("is_told", [False, True])
+def test_who_makes_way_for_another_is_told_so(office: Office, is_told: bool) -> None:
+    """Its end comes between the two requests that the other one begins with. Were it answered as
+    if it had been granted, its producer would go on with the epoch that shuts it out."""
+    writer = office.opened()
+    office.wrote(writer)
+    assert office.tell(init()).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+    if is_told:
+        office.finish()
+    answer = office.tell(end(writer, commit=False), 5)
+    assert answer.error_code == ErrorCode.PRODUCER_FENCED
+    office.finish()
+    assert office.begun() == writer.next.next
+    again = office.restart()
+    again.load()
+    assert again.tell(end(writer, commit=False), 5).error_code == ErrorCode.PRODUCER_FENCED
+
+
 def test_an_empty_transaction_is_aborted_and_over(office: Office) -> None:
     writer = office.begun()
     answer = office.tell(end(writer, commit=False), 5)

@@ -12,6 +12,8 @@ from tests.api.desk import Desk
 from tests.api.slow_logs import PRODUCERS, make_slow_to_open, never_open, reopened
 
 from penstock.api.opening import WAIT_MS_MAX
+from penstock.api.outcome import Resume
+from penstock.api.trust import Client
 from penstock.errors import ErrorCode
 from penstock.wire.codec import Message
 from penstock.wire.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -29,6 +31,11 @@ from penstock.wire.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
+)
+from penstock.wire.messages.k27_write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
 )
 from penstock.wire.messages.k61_describe_producers import (
     DescribeProducersRequest,
@@ -114,6 +121,22 @@ async def test_who_has_waited_long_enough_is_to_ask_again(orders: Desk, name: st
     parts = parts_of(await again.ask_and_wait(request, version))
     assert {part.error_code for part in parts} == {ErrorCode.NOT_LEADER_OR_FOLLOWER}
     assert waits == [MAX_WAIT_MS if request is FETCH else WAIT_MS_MAX]
+
+
+@pytest.mark.parametrize("broker_id", [2, -1])
+def test_a_coordinator_is_told_at_once_that_a_log_is_not_open(orders: Desk, broker_id: int) -> None:
+    """It has other markers to send, and asks again by itself. A tool waits."""
+    again = orders.restart()
+    never_open(again)
+    topics = [WritableTxnMarkerTopic("orders", [0, 1])]
+    call = again.call(WriteTxnMarkersRequest([WritableTxnMarker(7, 0, True, topics)]))
+    call.client = Client("peer", broker_id=broker_id)
+    outcome = call.run(again.broker)
+    if broker_id < 0:
+        assert isinstance(outcome, Resume)
+        return
+    told = outcome.markers[0].topics[0].partitions
+    assert [part.error_code for part in told] == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2
 
 
 async def test_a_log_that_cannot_be_opened_keeps_nothing_of_those_who_asked_for_it(

@@ -164,6 +164,24 @@ def test_without_its_lease_a_leader_takes_what_others_in_sync_have_to_confirm(de
     assert leader.log.end_offset == 2
 
 
+def test_without_its_lease_a_leader_does_not_say_that_something_is_missing(desk: Desk) -> None:
+    """Another one may lead by now, and have it: producers give up for what is out of order."""
+    desk.register(2)
+    desk.create("shared", replication=2)
+    first = a_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0)
+    later = a_batch(b"v", producer_id=7, producer_epoch=1, base_sequence=4)
+    desk.ask(produce_of("shared", first, acks=1), 9)
+
+    def code() -> int:
+        answer = desk.ask(produce_of("shared", later, acks=-1), 9)
+        told: int = answer.responses[0].partition_responses[0].error_code
+        return told
+
+    assert code() == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    desk.broker.has_lease = lambda: False
+    assert code() == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 def test_a_batch_larger_than_the_topic_takes(desk: Desk) -> None:
     desk.create("small", max_message_bytes="1000")
     fits, too_large = a_batch(b"v" * 900), a_batch(b"v" * 1000)

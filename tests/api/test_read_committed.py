@@ -16,6 +16,11 @@ from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from penstock.wire.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 
 READ_COMMITTED = 1
 LATEST = -1
@@ -112,9 +117,36 @@ def test_of_transactions_that_follow_each_other_only_the_aborted_ones_are_named(
         office.finish()
         office.tell(add(writer, 0), 3)
         office.tell(produce(writer, 0, sequence=number), 11)
-    part = fetched(office)
+    assert not fetched(office).aborted_transactions, "the next segment has it"
+    part = fetched(office, 1)
     assert [each.first_offset for each in part.aborted_transactions or ()] == [2]
     assert part.last_stable_offset == 6
+
+
+def test_who_reads_a_little_is_told_of_what_is_aborted_there_only(
+    office: Office, writer: Identity
+) -> None:
+    for sequence in range(1, 4):
+        office.tell(end(writer, commit=False), 3)
+        office.finish()
+        office.tell(add(writer, 0), 3)
+        office.tell(produce(writer, 0, sequence=sequence), 11)
+    request = reading(2)
+    request.topics[0].partitions[0].partition_max_bytes = 1
+    part = part_of(office.tell(request, 12))
+    assert part.last_stable_offset == 6
+    assert [each.first_offset for each in part.aborted_transactions or ()] == [2]
+
+
+def test_readers_from_the_end_begin_at_what_was_not_deleted(
+    office: Office, writer: Identity
+) -> None:
+    for sequence in range(1, 5):
+        office.wrote(writer, sequence=sequence)
+    part = DeleteRecordsPartition(0, 3)
+    office.tell(DeleteRecordsRequest([DeleteRecordsTopic("orders", [part])], 1000))
+    assert latest(office, committed=True) == 3
+    assert not fetched(office, 3).records
 
 
 def test_who_reads_past_an_aborted_one_is_not_told_of_it(office: Office, writer: Identity) -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.api.transacting import NAME, Office, add, batch_of, code_of, end, marker, produce
+from tests.raw_client import frame_of
 
+from penstock.api.call import Unanswerable
+from penstock.api.handlers import k00_produce
+from penstock.api.handlers.k00_produce_single import Pledge, produce_single
+from penstock.api.trust import Client
 from penstock.api.verifying import produce_code
 from penstock.coordination.transaction.state import Identity
 from penstock.errors import ErrorCode
@@ -13,6 +18,13 @@ from penstock.wire.messages.k00_produce import (
     ProduceRequest,
     TopicProduceData,
 )
+
+
+@pytest.fixture
+def asking(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """The coordinator is asked for every partition, as if it were another broker."""
+    monkeypatch.setattr(k00_produce, "are_added", lambda *_: False)
+    return office
 
 
 def test_a_partition_that_was_added_is_written_to(office: Office) -> None:
@@ -50,11 +62,12 @@ def test_of_two_partitions_only_the_one_that_belongs_is_written_to(office: Offic
     assert codes == [ErrorCode.INVALID_TXN_STATE, ErrorCode.NONE]
 
 
-@pytest.mark.parametrize("version", [10, 11, 12])
+@pytest.mark.parametrize("version", [10, 11])
 def test_a_transaction_that_ends_while_it_is_asked_for_is_not_opened_again(
-    office: Office, version: int
+    asking: Office, version: int
 ) -> None:
     """Reliability corner 6: nobody would end what a late record opens."""
+    office = asking
     writer = office.opened()
 
     def end_it() -> None:
@@ -64,6 +77,43 @@ def test_a_transaction_that_ends_while_it_is_asked_for_is_not_opened_again(
     code = ErrorCode.INVALID_TXN_STATE if version < 11 else ErrorCode.TRANSACTION_ABORTABLE
     assert code_of(office.tell(produce(writer), version)) == code
     assert not office.desk.broker.leader("orders", 0).log.producers.open_transactions()
+
+
+@pytest.mark.parametrize("has_written_before", [True, False])
+def test_nor_is_one_of_a_newer_client_whose_marker_has_the_next_epoch(
+    office: Office, has_written_before: bool
+) -> None:
+    """Reliability corner 6."""
+    writer = office.begun()
+    if has_written_before:
+        writer = committed_by_newer(office, writer)
+        office.finish()
+
+    def end_it() -> None:
+        office.tell(end(writer, commit=False), 5)
+        office.finish()
+
+    office.on_verify = end_it
+    code = code_of(office.tell(produce(writer), 12))
+    assert code == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert not office.desk.broker.leader("orders", 0).log.producers.open_transactions()
+
+
+def committed_by_newer(office: Office, writer: Identity) -> Identity:
+    """Who writes next. The partitions have not heard of it."""
+    assert code_of(office.tell(produce(writer), 12)) == ErrorCode.NONE
+    answer = office.tell(end(writer), 5)
+    assert answer.error_code == ErrorCode.NONE
+    return Identity(answer.producer_id, answer.producer_epoch)
+
+
+def test_a_marker_of_the_last_transaction_does_not_end_the_next_one(office: Office) -> None:
+    """A commit is answered before the partitions are told, so the next record may come first."""
+    writer = committed_by_newer(office, office.begun())
+    office.on_still_ending = office.finish
+    for _ in range(3):
+        writer = committed_by_newer(office, writer)
+    assert office.desk.broker.leader("orders", 0).log.end_offset == 7, "three have their markers"
 
 
 @pytest.mark.parametrize(
@@ -125,8 +175,9 @@ def test_a_repeated_batch_is_answered_as_before(office: Office) -> None:
     assert office.desk.broker.leader("orders", 0).log.end_offset == 1
 
 
-def test_a_partition_is_asked_for_once_in_each_transaction(office: Office) -> None:
+def test_a_partition_is_asked_for_once_in_each_transaction(asking: Office) -> None:
     asked: list[None] = []
+    office = asking
     office.on_verify = lambda: asked.append(None)
     writer = office.opened()
     for sequence in range(3):
@@ -148,3 +199,66 @@ def test_a_partition_is_asked_for_once_in_each_transaction(office: Office) -> No
 )
 def test_a_coordinator_that_is_away_is_something_that_producers_try_again(away: ErrorCode) -> None:
     assert produce_code(away, 10) is produce_code(away, 12) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+# -- where this broker is the coordinator
+
+
+def test_a_coordinator_does_not_ask_itself_for_what_it_has_added(office: Office) -> None:
+    asked: list[None] = []
+    office.on_verify = lambda: asked.append(None)
+    writer = office.opened(0)
+    assert office.wrote(writer) == ErrorCode.NONE
+    assert not asked
+    assert code_of(office.tell(produce(writer, 1), 10)) == ErrorCode.INVALID_TXN_STATE
+    assert asked, "it has the words for what is wrong"
+
+
+def test_nor_does_it_rely_on_what_is_not_safe_yet(office: Office) -> None:
+    asked: list[None] = []
+    office.on_verify = lambda: asked.append(None)
+    writer = office.begun()
+    office.ask(add(writer, 0), 3)
+    office.ask(produce(writer), 10)
+    assert asked, "a power loss would leave a record that nobody ends"
+
+
+def shortly(
+    office: Office, writer: Identity, *partitions: int, sequence: int = 0, number: int = 0
+) -> bytes | Pledge | None:
+    office.desk.broker.leader("orders", partitions[0])
+    request = produce(writer, *partitions, sequence=sequence)
+    frame = memoryview(bytearray(frame_of(request, 10)))[4:]
+    client = Client("peer", number=number)
+    done = produce_single(office.desk.broker, frame, office.clock.now_ms(), client)
+    office.write_out()
+    office.sync()
+    return done
+
+
+def test_what_belongs_to_an_open_transaction_goes_the_short_way(office: Office) -> None:
+    writer = office.opened(0)
+    for sequence in range(3):
+        assert isinstance(shortly(office, writer, 0, sequence=sequence), Pledge)
+    log = office.desk.broker.leader("orders", 0).log
+    assert (log.end_offset, len(log.producers.open_transactions())) == (3, 1)
+
+
+def test_what_does_not_belong_goes_the_long_way(office: Office) -> None:
+    writer = office.begun()
+    assert shortly(office, writer, 0) is None, "nothing was added"
+    office.tell(add(writer, 0), 3)
+    assert shortly(office, writer, 1) is None, "another one was"
+    assert shortly(office, writer.next, 0) is None, "for another epoch"
+    assert shortly(office, writer, 0) is not None
+    office.tell(end(writer), 3)
+    office.finish()
+    assert shortly(office, writer, 0, sequence=1) is None, "it is over"
+
+
+def test_the_short_way_is_closed_to_an_older_connection(office: Office) -> None:
+    writer = office.opened(0)
+    assert shortly(office, writer, 0, number=7) is not None
+    with pytest.raises(Unanswerable, match="newer connection"):
+        shortly(office, writer, 0, sequence=1, number=6)
+    assert office.desk.broker.leader("orders", 0).log.end_offset == 1

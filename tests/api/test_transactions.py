@@ -4,12 +4,15 @@ transactions."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.api.desk import Desk
 from tests.api.transacting import (
     BROKER,
     NAME,
+    SETTINGS,
     TIMEOUT_MS,
     Office,
     add,
@@ -18,10 +21,15 @@ from tests.api.transacting import (
     init,
 )
 
+from penstock.api.coordinator import TAKE_UP_AGAIN_MS
+from penstock.coordination.transaction.beginning import NEVER_MS
 from penstock.coordination.transaction.phases import Phase
-from penstock.coordination.transaction.state import Identity
+from penstock.coordination.transaction.state import EPOCH_GIVEN_MAX, Identity, State
+from penstock.coordination.transaction.writing import write
 from penstock.errors import ErrorCode
-from penstock.metadata.internal_topics import OFFSETS
+from penstock.log import steps
+from penstock.metadata.changes import delete_topic
+from penstock.metadata.internal_topics import OFFSETS, TRANSACTIONS
 from penstock.wire.codec import Message
 from penstock.wire.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -80,7 +88,10 @@ def test_a_timeout_out_of_range_is_refused(office: Office, timeout_ms: int) -> N
     assert answer.error_code == ErrorCode.INVALID_TRANSACTION_TIMEOUT
 
 
-def test_two_phases_are_refused_unless_they_are_allowed(office: Office) -> None:
+def test_two_phases_are_refused_where_they_are_not_allowed(
+    make_desk: Callable[..., Desk],
+) -> None:
+    office = Office(make_desk({"transaction.two.phase.commit.enable": "false"}))
     answer = office.tell(init(enable2_pc=True), 6)
     assert answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
@@ -233,6 +244,8 @@ def test_a_state_that_is_not_known_is_said_to_be(office: Office, three: object) 
     answer = office.tell(ListTransactionsRequest(state_filters=["Ongoing", "Sleeping"]))
     assert answer.unknown_state_filters == ["Sleeping"]
     assert len(answer.transaction_states) == 1
+    answer = office.tell(ListTransactionsRequest(state_filters=["Sleeping"]))
+    assert answer.transaction_states == [], "as Kafka has it"
 
 
 def test_those_that_have_been_open_for_long_are_listed(office: Office, three: object) -> None:
@@ -246,6 +259,78 @@ def test_those_that_have_been_open_for_long_are_listed(office: Office, three: ob
 def test_a_pattern_that_is_none_or_takes_too_much_is_refused(office: Office, pattern: str) -> None:
     answer = office.tell(ListTransactionsRequest(transactional_id_pattern=pattern))
     assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_tools_see_whose_records_they_are_and_not_who_may_end_them(
+    make_desk: Callable[..., Desk],
+) -> None:
+    """A kept transaction whose epochs are used up is ended by a producer with another id. Whoever
+    compares ids with those of a partition must not take it for one that hangs."""
+    office = Office(make_desk({**SETTINGS, "transaction.two.phase.commit.enable": "true"}))
+    writer = office.begun()
+    used_up = State(Identity(writer.producer_id, EPOCH_GIVEN_MAX), timeout_ms=NEVER_MS)
+    shard = office.desk.broker.transactions.shard(NAME)
+    shard.decide_part(NAME, lambda turn, one: write(turn, one, used_up))
+    office.sync()
+    office.desk.create("orders")
+    office.tell(add(used_up.owner, 0), 3)
+    kept = office.tell(init(enable2_pc=True, keep_prepared_txn=True), 6)
+    assert kept.producer_id != writer.producer_id
+    (found,) = office.tell(DescribeTransactionsRequest([NAME])).transaction_states
+    assert (found.producer_id, found.producer_epoch) == used_up.owner
+    assert listed(office, producer_id_filters=[writer.producer_id]) == {NAME}
+    assert listed(office, producer_id_filters=[kept.producer_id]) == set()
+
+
+# -- logs that take long to open
+
+
+@pytest.fixture
+def slow(office: Office, monkeypatch: pytest.MonkeyPatch) -> Office:
+    """After a restart, with a transaction open whose log is opened in many steps."""
+    office.wrote(office.opened())
+    monkeypatch.setattr(steps, "BATCHES_A_SLICE", 1)
+    desk = office.desk.restart()
+    for each in Path(desk.log_dir.path).glob(f"{TRANSACTIONS}-*/*"):
+        if each.suffix in (".index", ".snapshot"):
+            each.unlink()
+    desk.broker.opening.soon = lambda log: False
+    return Office(desk)
+
+
+def test_transactions_that_are_not_known_yet_are_not_said_to_be_none(slow: Office) -> None:
+    answer = slow.tell(ListTransactionsRequest())
+    assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_what_takes_long_to_open_is_taken_up_without_being_asked_for(slow: Office) -> None:
+    """Time goes on for what is open in it."""
+    transactions = slow.desk.broker.transactions
+    woken: list[float] = [0]
+    transactions.wake_by = woken.append
+    looks = 0
+    while woken and looks < 100:
+        woken.clear()
+        slow.clock.time_ms += TAKE_UP_AGAIN_MS
+        transactions.expire()
+        looks += 1
+    assert 1 < looks < 100
+    slow.load()
+    assert listed(slow) == {NAME}
+    slow.clock.time_ms += TIMEOUT_MS
+    transactions.expire()
+    assert slow.phase is Phase.PREPARE_ABORT
+
+
+def test_what_another_broker_leads_by_now_is_not_tried_again(slow: Office) -> None:
+    transactions = slow.desk.broker.transactions
+    topic = slow.desk.image.topics[TRANSACTIONS]
+    slow.desk.change(lambda image: delete_topic(image, TRANSACTIONS, nonce=topic.id))
+    slow.desk.broker.remove_topic(topic)
+    woken: list[float] = []
+    transactions.wake_by = woken.append
+    transactions.expire()
+    assert not woken
 
 
 def test_an_end_is_seen_by_tools(office: Office) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.api.grouping import GROUP, commit
+from tests.api.test_consumer_group import joining
 from tests.api.transacting import Office, add_offsets, commit_offsets, end, marker
 
 from penstock.api.handlers import k08_offset_commit
@@ -156,10 +157,55 @@ def test_a_transaction_that_ends_between_two_turns_is_not_opened_again(
     assert office.groups.shard(GROUP) is office.shard(), "nor is anything loaded again"
 
 
+def committed_by_newer(office: Office, writer: Identity, offset: int) -> Identity:
+    """Who writes next. The group has not heard of it."""
+    assert code_of(office.tell(commit_offsets(writer, offset), 5)) == ErrorCode.NONE
+    answer = office.tell(end(writer), 5)
+    assert answer.error_code == ErrorCode.NONE
+    return Identity(answer.producer_id, answer.producer_epoch)
+
+
+def test_a_marker_of_the_last_transaction_does_not_end_the_next_one(office: Office) -> None:
+    """A commit is answered before the group is told, so the next offset may come first."""
+    writer = committed_by_newer(office, office.begun(), 1)
+    office.on_still_ending = office.finish
+    for offset in (2, 3):
+        writer = committed_by_newer(office, writer, offset)
+    office.finish()
+    assert fetched(office)[0] == (3, ErrorCode.NONE)
+
+
+def test_one_of_a_newer_client_that_ends_while_it_is_asked_for_is_not_opened_again(
+    office: Office,
+) -> None:
+    writer = office.begun()
+
+    def end_it() -> None:
+        office.tell(end(writer, commit=False), 5)
+        office.finish()
+
+    office.on_verify = end_it
+    answer = office.tell(commit_offsets(writer), 5)
+    assert code_of(answer) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert not office.leader().log.producers.open_transactions()
+    assert office.groups.shard(GROUP) is office.shard(), "nor is anything loaded again"
+
+
 def test_members_that_have_lost_their_place_commit_nothing(office: Office) -> None:
     writer = held(office)
     answer = office.tell(commit_offsets(writer, 9, member_id="gone", generation_id=3), 3)
     assert code_of(answer) in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION)
+
+
+def test_a_member_at_another_epoch_is_told_what_producers_know(office: Office) -> None:
+    """They abort then. STALE_MEMBER_EPOCH would be the end of Java's."""
+    told = office.tell(joining(GROUP, "m1"), 1)
+    writer = office.begun()
+    office.tell(add_offsets(writer), 3)
+    late = commit_offsets(writer, 9, member_id="m1", generation_id=told.member_epoch + 1)
+    assert code_of(office.tell(late, 3)) == ErrorCode.ILLEGAL_GENERATION
+    now = commit_offsets(writer, 9, member_id="m1", generation_id=told.member_epoch)
+    assert code_of(office.tell(now, 3)) == ErrorCode.NONE
 
 
 def test_a_group_is_not_deleted_while_a_transaction_commits_its_offsets(office: Office) -> None:

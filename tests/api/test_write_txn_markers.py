@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.api.grouping import GROUP
+from tests.api.grouping import GROUP, Asked
 from tests.api.transacting import (
+    BROKER,
     Office,
     add,
     add_offsets,
@@ -14,15 +15,21 @@ from tests.api.transacting import (
     produce,
 )
 
+from penstock.api import awaited_markers
 from penstock.api.call import Unanswerable
+from penstock.api.handlers.k27_write_txn_markers import WRITTEN_AT_ONCE, Markers
 from penstock.api.trust import Client
 from penstock.coordination.transaction.state import Identity
 from penstock.errors import ErrorCode
 from penstock.metadata.internal_topics import OFFSETS
 from penstock.replication.leader import Leader
-from penstock.wire.messages.k27_write_txn_markers import WriteTxnMarkersRequest
+from penstock.wire.messages.k27_write_txn_markers import (
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 
 ORDERS = ("orders", 0)
+TOOL = Client("peer")
 
 
 def leader(office: Office, index: int = 0) -> Leader:
@@ -157,3 +164,110 @@ def test_offsets_wait_for_their_groups_to_be_loaded(office: Office) -> None:
     assert group.pending is not None
     again.tell_markers(marker(writer, place))
     assert group.offsets["orders"][0].offset == 7
+
+
+def patience_ms(asked: Asked) -> int:
+    assert asked._later is not None
+    return asked._later.wait_ms
+
+
+def codes(answer: WriteTxnMarkersResponse) -> list[int]:
+    return [
+        part.error_code
+        for each in answer.markers
+        for topic in each.topics
+        for part in topic.partitions
+    ]
+
+
+def test_a_coordinator_is_answered_soon_and_a_tool_once_it_is_committed(office: Office) -> None:
+    """The coordinator's next markers wait behind these."""
+    writer = office.opened()
+    request = WriteTxnMarkersRequest([marker(writer, ORDERS)])
+    by_broker = patience_ms(office.ask(request, 2, client=BROKER))
+    assert by_broker < 200
+    assert patience_ms(office.ask(request, 2, client=TOOL)) > 10 * by_broker
+
+
+def test_a_marker_that_is_asked_for_again_is_not_written_again(office: Office) -> None:
+    writer = office.opened()
+    office.wrote(writer)
+    request = WriteTxnMarkersRequest([marker(writer, ORDERS)])
+    asked = office.ask(request, 2, client=BROKER)
+    asked.time_is_up()
+    assert codes(asked.answer) == [ErrorCode.REQUEST_TIMED_OUT]
+    again = office.ask(request, 2, client=BROKER)
+    assert not again.is_waiting, "who waits behind it waits no longer"
+    assert codes(again.answer) == [ErrorCode.REQUEST_TIMED_OUT]
+    assert leader(office).log.end_offset == 2
+    office.sync()
+    assert codes(office.ask(request, 2, client=BROKER).answer) == [ErrorCode.NONE]
+    assert leader(office).log.end_offset == 2
+    assert not office.desk.broker.awaited_markers
+
+
+def test_the_next_transaction_of_the_same_producer_gets_a_marker_of_its_own(
+    office: Office,
+) -> None:
+    """The same marker was sent over two connections, and the one that was given up waits longer."""
+    writer = office.opened()
+    office.wrote(writer)
+    request = WriteTxnMarkersRequest([marker(writer, ORDERS)])
+    given_up = office.ask(request, 2, client=BROKER)
+    again = office.ask(request, 2, client=BROKER)
+    given_up.time_is_up()
+    office.sync()
+    assert codes(again.answer) == [ErrorCode.NONE]
+    office.wrote(writer, sequence=1)
+    assert office.tell_markers(marker(writer, ORDERS)) == {ORDERS: ErrorCode.NONE}
+    assert stable(office) == leader(office).log.end_offset == 5
+
+
+def test_a_marker_that_was_awaited_under_a_leader_of_before_is_written_again(
+    office: Office,
+) -> None:
+    writer = office.opened()
+    request = WriteTxnMarkersRequest([marker(writer, ORDERS)])
+    office.ask(request, 2, client=BROKER).time_is_up()
+    leader(office).epoch += 1
+    office.tell(request, 2, client=BROKER)
+    assert leader(office).log.end_offset == 2
+
+
+def test_no_more_markers_are_remembered_than_may_be(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(awaited_markers, "MARKERS_MAX", 2)
+    writer = office.opened()
+    markers = [marker(writer, ORDERS, epoch=epoch) for epoch in range(3)]
+    office.ask(WriteTxnMarkersRequest(markers), 2, client=BROKER).time_is_up()
+    assert len(office.desk.broker.awaited_markers) == 2
+
+
+def test_many_markers_are_written_with_pauses(office: Office) -> None:
+    writer = office.opened()
+    call = office.desk.call(WriteTxnMarkersRequest([marker(writer, ORDERS)] * 500), 2)
+    call.client = BROKER
+    markers = Markers(office.desk.broker, call)
+    written = []
+    before = leader(office).log.end_offset
+    assert isinstance(call.request, WriteTxnMarkersRequest)
+    for _ in markers.write_all(call.request):
+        written.append(leader(office).log.end_offset - before)
+        before += written[-1]
+    assert len(written) == 500 // WRITTEN_AT_ONCE
+    assert max(written) <= WRITTEN_AT_ONCE
+
+
+def test_markers_that_are_late_by_the_next_pause_are_dropped(office: Office) -> None:
+    writer = office.opened()
+    call = office.desk.call(WriteTxnMarkersRequest([marker(writer, ORDERS)] * 500), 2)
+    call.client = Client("peer", broker_id=2, number=1)
+    assert isinstance(call.request, WriteTxnMarkersRequest)
+    steps = Markers(office.desk.broker, call).write_all(call.request)
+    next(steps)
+    office.tell_markers(marker(writer, ORDERS), Client("peer", broker_id=2, number=2))
+    end = leader(office).log.end_offset
+    with pytest.raises(Unanswerable, match="newer connection"):
+        next(steps)
+    assert leader(office).log.end_offset == end

@@ -23,11 +23,11 @@ from penstock.api.verifying import Codes
 from penstock.coordination.transaction.ending import complete
 from penstock.coordination.transaction.phases import Phase
 from penstock.coordination.transaction.state import Identity, Place, State, Transaction
-from penstock.errors import Refused
+from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import TRANSACTIONS
 from penstock.server.ending_transactions import VERSION as MARKERS_VERSION
-from penstock.server.ending_transactions import Ending
 from penstock.server.steps import carry_out, wait_on
+from penstock.server.telling import Ending
 from penstock.server.verifying import VERSION as VERIFY_VERSION
 from penstock.server.verifying import _errors
 from penstock.wire.codec import Message
@@ -67,6 +67,8 @@ class Office(Room):
         self.to_load: list[Shard[Transaction]] = []
         self.on_verify: Callable[[], None] = lambda: None
         """Happens while the coordinator is asked."""
+        self.on_still_ending: Callable[[], None] | None = None
+        """Happens when the last transaction is still being ended; then it is asked again."""
         super().__init__(desk)
         desk.broker.transactions.clock = self.clock
         desk.broker.transactions.on_new_shard = self.to_load.append
@@ -96,6 +98,9 @@ class Office(Room):
         told = Asked(self.desk, call, call.api.handler(self.desk.broker, call.request, call))
         self.sync()
         (codes,) = _errors(told.answer)
+        if ErrorCode.CONCURRENT_TRANSACTIONS in codes.values() and self.on_still_ending:
+            self.on_still_ending()
+            return await self.verify(name, writer, places, add=add)
         self.on_verify()
         return codes
 

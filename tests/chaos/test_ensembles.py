@@ -16,6 +16,7 @@ from tests.cluster_faults import SECONDS, kill
 from tests.cluster_ordeal import Ordeal
 from tests.cluster_process import Cluster
 from tests.cluster_traffic import Traffic
+from tests.lanes import cases
 from tests.metadata import etcd_backend, zookeeper_backend
 from tests.metadata.etcd_backend import EtcdProcess
 from tests.metadata.zookeeper_backend import ZookeeperServer
@@ -66,7 +67,10 @@ def of_zookeeper(folder: Path) -> Ensemble:
     return Ensemble(f"zookeeper://{hosts}/brokers", [node(each) for each in servers])
 
 
-@pytest.fixture(params=[of_etcd, of_zookeeper], ids=["etcd", "zookeeper"])
+ENSEMBLES = {"etcd": of_etcd, "zookeeper": of_zookeeper}
+
+
+@pytest.fixture(params=cases(ENSEMBLES, ["zookeeper"], ENSEMBLES))
 def ensemble(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ensemble]:
     made: Ensemble = request.param(tmp_path)
     yield made

@@ -16,6 +16,7 @@ import pytest
 from tests.cluster_faults import SECONDS, check, kill
 from tests.cluster_process import Cluster
 from tests.cluster_traffic import Traffic
+from tests.lanes import cases
 from tests.metadata.etcd_backend import EtcdProcess, url_of
 from tests.metadata.zookeeper_backend import ZookeeperServer, require_server
 from tests.raw_client import a_batch
@@ -63,7 +64,10 @@ def of_zookeeper(folder: Path) -> Iterator[Store]:
     server.end()
 
 
-@pytest.fixture(params=[of_sqlite, of_etcd, of_zookeeper], ids=["sqlite", "etcd", "zookeeper"])
+STORES = {"sqlite": of_sqlite, "etcd": of_etcd, "zookeeper": of_zookeeper}
+
+
+@pytest.fixture(params=cases(STORES, ["zookeeper"], STORES))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     folder = tmp_path / "store"
     folder.mkdir()

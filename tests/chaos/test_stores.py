@@ -28,6 +28,7 @@ from tests.cluster_ordeal import PROTOCOLS, Ordeal
 from tests.cluster_process import Cluster, Member
 from tests.cluster_stores import STORES
 from tests.cluster_traffic import Traffic
+from tests.lanes import cases
 
 PARTITIONS = 6
 BROKERS_MAX = 5
@@ -36,7 +37,7 @@ SHORT = {"sqlite": "consumer", "etcd": "classic", "zookeeper": "consumer"}
 
 
 @pytest.mark.timeout(SECONDS + 600)
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", cases(STORES, ["etcd", "zookeeper"]))
 def test_every_acked_message_is_read_once_and_in_order_on(
     store: str,
     own_cluster: Callable[..., Cluster],

@@ -12,6 +12,7 @@ import pytest
 from click.testing import Result
 from tests.broker_process import BrokerProcess
 from tests.cli.conftest import run
+from tests.lanes import in_chaos
 from tests.raw_client import RawClient
 
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -158,7 +159,7 @@ def test_what_a_lost_broker_alone_had_is_given_up_only_when_told_so(cluster: Clu
     until(lambda: cluster.folders(2, f"{held.name}.*-stray") != [])
     (stray,) = cluster.folders(2, "orders-*")
     assert b"value" in (stray / f"{0:020}.log").read_bytes()
-    assert "which lack records that are here" in away.log
+    until(lambda: "which lack records that are here" in away.log)
     assert cluster.brokers.pop(2).stop() == 0
     cluster.until_state(2, "down draining")
     cluster.lines("broker", "remove", "2", "--yes")
@@ -199,6 +200,7 @@ def partition(cluster: Cluster, topic: str) -> dict[str, Any]:
     return row
 
 
+@in_chaos
 def test_a_topics_description_tells_of_moves_eligible_replicas_and_what_to_do(
     cluster: Cluster,
 ) -> None:

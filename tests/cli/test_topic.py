@@ -168,3 +168,18 @@ def test_names_of_topics_complete_themselves(
 def test_without_a_broker_nothing_is_completed() -> None:
     shell = ShellComplete(main, {}, "penstock", "_PENSTOCK_COMPLETE")
     assert not shell.get_completions(["consume", "--bootstrap", "127.0.0.1:1"], "t")
+
+
+def test_a_topic_whose_retention_waits_shows_what_is_archived(lines: Lines, topic: str) -> None:
+    lines("topic", "create", topic, "--set", "retention.hold.for.archive=true")
+    lines("produce", topic, "a", "b", "c")
+    assert described(lines, topic)["partitions"][0]["archived"] == 0
+    group = f"penstock-archive-{topic}"
+    lines("group", "reset", group, "--topic", topic, "--to-offset", "1", "--execute")
+    assert described(lines, topic)["partitions"][0]["archived"] == 1
+    shown = lines("topic", "describe", topic)
+    assert shown[1].split()[-1] == "ARCHIVED"
+    waits = "retention waits for the archive: 2 messages not archived yet"
+    assert any(each.startswith(waits) for each in shown)
+    lines("group", "reset", group, "--topic", topic, "--to-latest", "--execute")
+    assert not any("retention waits" in each for each in lines("topic", "describe", topic))

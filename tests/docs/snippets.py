@@ -3,16 +3,23 @@
 A block of code counts if the line before it is `<!-- test -->`: then it is a piece of a script, and
 all such pieces of a page are run one after the other, with the same names. With
 `<!-- test: NAME -->` it is the file NAME of a project whose tests pytest runs.
+
+Readers in the documentation read for ever; here they end when nothing has come for a while.
 """
 
 from __future__ import annotations
 
+import io
 import re
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent.parent
 _BLOCK = re.compile(r"^<!-- test(?:: (\S+))? -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+IDLE_S = 1.0
 
 
 class Snippet(NamedTuple):
@@ -48,4 +55,8 @@ def run_script(page: Path, address: str) -> None:
     for each in snippets(page):
         if not each.file:
             text = "\n" * each.line + each.text.replace("127.0.0.1:9092", address)
-            exec(compile(text, str(page), "exec"), names)
+            text = text.replace('group="', f'idle_timeout={IDLE_S}, group="')
+            with redirect_stdout(io.StringIO()) as printed:
+                exec(compile(text, str(page), "exec"), names)
+            if "print(" in text:
+                assert printed.getvalue(), f"{page}:{each.line}: it prints nothing"

@@ -51,7 +51,7 @@ def look_at(frame: bytes) -> None:
     request = ProduceRequest.decode(frame, header.api_version, body)
     (topic,) = request.topic_data
     (partition,) = topic.partition_data
-    assert (request.acks, request.transactional_id) == (single.acks, None)
+    assert (request.acks, request.transactional_id or "") == (single.acks, single.transaction)
     assert single.topic in (topic.name.encode(), topic.topic_id)
     assert (partition.index, partition.records) == (single.partition, single.batch)
 

@@ -155,4 +155,4 @@ class CompactionMachine(RuleBasedStateMachine):
 
 
 TestCompactionMachine = CompactionMachine.TestCase
-TestCompactionMachine.settings = settings(max_examples=150, stateful_step_count=25)
+TestCompactionMachine.settings = settings(max_examples=60, stateful_step_count=25)

@@ -222,7 +222,7 @@ def test_what_a_failed_checkpoint_did_not_write_is_written_by_the_next(
         assert again.epochs.entries == log.epochs.entries
         assert (again.start_offset, again.recovery_point) == (5, 8)
         assert (again.high_watermark, again.cleaned_to) == (8, 8)
-    assert number == 6
+    assert number == 7
 
 
 def recovered(disk: FailingDisk, path: Path) -> PartitionLog:

@@ -127,7 +127,7 @@ def test_what_was_noted_with_the_recovery_point_is_not_asked_of_batches(
         assert again.epochs.entries == [(1, 0), (4, 2), (6, 5)]
 
 
-@pytest.mark.parametrize("where", [layout.EPOCHS_FILE, layout.BEGUN_FILE, None])
+@pytest.mark.parametrize("where", [layout.EPOCHS_FILE, *layout.BEGUN_FILES, None])
 def test_an_epoch_past_the_clusters_is_believed_if_more_than_one_batch_knows_of_it(
     log: PartitionLog, disk: RealDisk, folder: Path, where: str | None
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from struct import unpack
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -75,6 +76,39 @@ def test_aborted_transactions_take_34_bytes_each_and_newer_versions_are_refused(
     assert aborted_index.decode(data[:-1], "x") is None
     with pytest.raises(Unusable, match="version 1"):
         aborted_index.decode(b"\0\1" + data[2:], "x")
+
+
+class Counted(list[AbortedTxn]):
+    looked_at = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.looked_at += 1
+        return super().__getitem__(at)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=30), st.data())
+def test_aborted_transactions_are_found_by_the_records_they_have(
+    lengths: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """One after the other, with gaps."""
+    entries, at = [], 0
+    for gap, length in lengths:
+        first, last = at + gap, at + gap + length
+        entries.append(AbortedTxn(1, first, last, last + 1))
+        at = last + 1
+    start = data.draw(st.integers(0, at + 1))
+    end = data.draw(st.integers(start, at + 1))
+    found, _ = aborted_index.overlapping(entries, start, end)
+    wanted = [each for each in entries if each.last_offset >= start and each.first_offset < end]
+    assert found == wanted
+
+
+def test_of_many_aborted_transactions_only_a_few_are_looked_at() -> None:
+    entries = Counted(AbortedTxn(1, 2 * at, 2 * at + 1, 2 * at + 2) for at in range(10_000))
+    found, is_complete = aborted_index.overlapping(entries, 10_000, 10_010)
+    assert [each.first_offset for each in found] == [10_000, 10_002, 10_004, 10_006, 10_008]
+    assert is_complete
+    assert entries.looked_at < 50
 
 
 def test_loaded_indexes_of_finished_segments_are_bounded(disk: RealDisk, folder: Path) -> None:

@@ -696,3 +696,13 @@ def test_a_log_of_which_a_checkpoint_is_gone_is_looked_through(
     assert log.end_offset == 5
     folder.close()
     assert a_folder(disk, path).was_clean
+
+
+def test_a_folder_whose_name_was_taken_out_gets_another(disk: RealDisk, path: Path) -> None:
+    LogDir(disk, str(path), cluster_id="cluster", node_id=1, directory_id="one").close()
+    meta = path / "meta.properties"
+    meta.write_text(meta.read_text().replace("directory.id=one\n", ""))
+    LogDir(disk, str(path), cluster_id="cluster", node_id=1, directory_id="two").close()
+    kept = LogDir(disk, str(path), cluster_id="cluster", node_id=1, directory_id="three")
+    assert kept.meta.directory_id == "two"
+    kept.close()

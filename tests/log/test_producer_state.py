@@ -153,6 +153,14 @@ def test_the_last_stable_offset_is_where_the_earliest_open_transaction_begins(
     assert log.aborted_between(3, 4) == [(2, 2, 4, 5)]
 
 
+def test_the_last_stable_offset_is_not_below_what_was_deleted(log: PartitionLog) -> None:
+    for sequence in range(5):
+        send(log, sequence, transactional=True)
+    log.advance_start(3)
+    assert log.last_stable_offset(5) == 3
+    assert log.last_stable_offset(2) == 2, "but below what is committed"
+
+
 def test_an_empty_transaction_leaves_no_trace_in_the_aborted_index(log: PartitionLog) -> None:
     put_marker(log, 7, commit=False)
     assert log.aborted_between(0, 10) == []

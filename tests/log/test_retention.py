@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.log.making import NOW_MS, TOPIC_ID, a_batch, all_values, opened, put
@@ -13,6 +14,7 @@ from tests.log.timing import drop_expired, finished
 from penstock.config import TopicConfig
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.log.retention import Hold
 from penstock.log.steps import Sync, Wait
 from penstock.wire import batch as batches
 from penstock.world.real_disk import RealDisk
@@ -151,3 +153,62 @@ def test_epochs_below_the_start_are_merged_into_the_one_it_lies_in(log: Partitio
     log.advance_start(2)
     assert log.epochs.entries == [(2, 2), (5, 3)]
     assert log.epoch_end_offset(1) == (1, 2)
+
+
+# -- held for an archive
+
+
+def held(log: PartitionLog, archived: int, **more: Any) -> Hold:
+    """After retention that would take everything, and an archive that has some."""
+    log.config = replace(FOREVER, retention_ms=10_000, retention_hold_for_archive=True, **more)
+    hold = Hold(archived)
+    finished(log, log.expire(NOW_MS + 1_000_000, 40, hold))
+    return hold
+
+
+def test_what_is_not_archived_is_kept(aged: PartitionLog) -> None:
+    third = aged.segments[2].base
+    assert held(aged, third) == Hold(third, held_from=third)
+    assert aged.start_offset == third
+    assert held(aged, aged.segments[1].base - 1) == Hold(aged.segments[1].base - 1, held_from=third)
+    assert aged.start_offset == third
+
+
+def test_what_no_archive_has_is_all_kept_by_size_too(aged: PartitionLog) -> None:
+    assert held(aged, -1, retention_bytes=0) == Hold(-1, held_from=0)
+    assert aged.start_offset == 0
+
+
+def test_all_goes_that_is_archived(aged: PartitionLog) -> None:
+    assert held(aged, 40) == Hold(40)
+    assert (aged.start_offset, aged.size_bytes) == (40, 0)
+
+
+def test_what_retention_keeps_is_not_said_to_be_held(aged: PartitionLog) -> None:
+    aged.config = replace(FOREVER, retention_ms=10_000_000)
+    hold = Hold(-1)
+    finished(aged, aged.expire(NOW_MS + 1_000_000, 40, hold))
+    assert hold == Hold(-1)
+
+
+def test_above_the_limit_the_first_go_although_they_are_not_archived(aged: PartitionLog) -> None:
+    first = aged.segments[0].size
+    hold = held(aged, 2, retention_hold_max_bytes=3000)
+    assert 3000 - first < aged.size_bytes <= 3000
+    assert hold == Hold(2, held_from=aged.start_offset, lost=aged.start_offset - 2)
+
+
+def test_the_limit_takes_nothing_that_retention_keeps(aged: PartitionLog) -> None:
+    aged.config = replace(
+        FOREVER, retention_bytes=3000, retention_hold_for_archive=True, retention_hold_max_bytes=0
+    )
+    finished(aged, aged.expire(NOW_MS, 40, Hold(-1)))
+    assert aged.size_bytes >= 3000
+
+
+def test_records_that_are_deleted_are_not_held(aged: PartitionLog) -> None:
+    aged.config = replace(FOREVER, retention_hold_for_archive=True)
+    aged.advance_start(40)
+    hold = Hold(-1)
+    finished(aged, aged.expire(NOW_MS, 40, hold))
+    assert (hold.held_from, hold.lost, len(aged.segments)) == (None, 0, 1)

@@ -143,6 +143,10 @@ def test_an_assignment_and_numbers_together_are_refused(cluster: Cluster) -> Non
         ({"retention.ms": "x"}, "not a whole number"),
         ({"retention.ms": None}, "a value is needed"),
         ({"cleanup.policy": "burn"}, "none of compact, delete"),
+        (
+            {"cleanup.policy": "compact,delete", "retention.hold.for.archive": "true"},
+            "needs cleanup.policy=delete",
+        ),
     ],
 )
 def test_a_topic_with_a_wrong_setting_is_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from penstock.metadata.reassignment import (
     reassign,
     target,
 )
-from penstock.metadata.records import PartitionRecord
+from penstock.metadata.records import PartitionRecord, encode, partition_key
 from penstock.metadata.terms import begin_term, take_lease
 
 UP = range(1, 10)
@@ -303,3 +304,17 @@ def test_an_internal_topic_grows_as_brokers_join() -> None:
     firsts = [each.replicas[0] for each in records]
     assert max(map(firsts.count, firsts)) <= 3
     assert not widen_topic(grown.image, OFFSETS, 3).puts
+
+
+def test_an_internal_topic_does_not_grow_while_brokers_say_what_they_have() -> None:
+    """After a restore: who is added has nothing to say, and would be waited for."""
+    cluster = Cluster("", "", "")
+    cluster.apply(take_lease(cluster.image, 1, "session 1"))
+    cluster.apply(begin_term(cluster.image, 1, "session 1"))
+    cluster.create(OFFSETS, assignments={0: [1], 1: [2]})
+    waiting = msgspec.structs.replace(at(cluster, 1), claims=())
+    cluster._write([(partition_key(ID, 1), encode(waiting))], (), None)
+    assert widen_topic(cluster.image, OFFSETS, 3).answer == 1
+    decided = msgspec.structs.replace(waiting, claims=None)
+    cluster._write([(partition_key(ID, 1), encode(decided))], (), None)
+    assert widen_topic(cluster.image, OFFSETS, 3).answer == 2

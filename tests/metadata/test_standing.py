@@ -8,7 +8,9 @@ from tests.metadata.staging import Cluster, broker
 
 from penstock.errors import Refused
 from penstock.metadata.cluster_changes import join, register_broker, remove_member
+from penstock.metadata.election import resign
 from penstock.metadata.records import MemberRecord, encode, member_key
+from penstock.metadata.standing import refuse_replaced
 from penstock.metadata.store import Put
 
 MARK = 7
@@ -65,3 +67,25 @@ def test_what_becomes_of_a_member_between_looking_and_registering_is_not_missed(
     assert (member_key(2), cluster.image.members[2].revision) not in commit.checks
     with pytest.raises(AssertionError):
         cluster.apply(commit)
+
+
+def test_a_replaced_folder_takes_its_place_again_unless_its_successor_is_the_last_in_sync() -> None:
+    cluster = Cluster("", "")
+    cluster.create(assignments={index: [1, 2] for index in range(4)})
+    cluster.create("notes", bytes(16), assignments={0: [2]})
+    cluster.lose(2)
+    cluster.apply(join(cluster.image, 2, b"successor", 1))
+    refuse_replaced(cluster.image, 2, b"2")
+    cluster.apply(resign(cluster.image, 1, lambda topic, index: True))
+    with pytest.raises(Refused, match="orders-0, orders-1, orders-2 and 1 more: start it with"):
+        refuse_replaced(cluster.image, 2, b"2")
+    refuse_replaced(cluster.image, 2, b"successor")
+    refuse_replaced(cluster.image, 2, b"a third")
+
+
+def test_a_member_remembers_a_few_of_the_folders_that_it_has_had(cluster: Cluster) -> None:
+    for number in range(20):
+        cluster.apply(join(cluster.image, 2, b"%d" % number, 1))
+    cluster.apply(join(cluster.image, 2, b"18", 1))
+    member = cluster.image.members[2].record
+    assert member.replaced == (*(b"%d" % number for number in range(3, 18)), b"19")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.raw_client import a_batch
 
-from penstock.metadata.changes import create_topic
+from penstock.metadata.changes import create_topic, delete_topic
 from penstock.metadata.config_changes import change_broker_configs, change_topic_configs
 from penstock.metadata.config_values import ConfigChange, Operation
 from penstock.metadata.internal_topics import OFFSETS, create_internal_topic
@@ -149,6 +149,19 @@ async def test_a_partition_moves_with_all_its_records_and_is_deleted_where_it_wa
     assert (leader.log.start_offset, leader.log.end_offset) == (0, end)
     await brokers.until(lambda: not any(brokers.log_folder(node).exists() for node in (1, 2)))
     await brokers.append()
+
+
+async def test_a_topic_that_is_deleted_is_asked_for_no_more(brokers: Brokers) -> None:
+    await brokers.start(1, 2)
+    await brokers.create(1, 2)
+    await brokers.append()
+    copying = brokers.nodes[3 - brokers.record.leader].fetchers
+    assert copying._sources.keys() == {(TOPIC_ID, 0)}
+    await brokers.any.keeper.change(lambda image: delete_topic(image, "news", nonce=b"d"))
+    await brokers.until(lambda: not copying._sources)
+    for each in copying._fetchers.values():
+        assert not each._has_something()
+        assert not each._paused
 
 
 async def test_a_broker_that_was_down_during_the_move_deletes_its_log_when_it_is_back(

@@ -18,6 +18,7 @@ from penstock.replication.follower import Follower
 from penstock.replication.leader import Leader
 from penstock.wire.messages.k01_fetch import EpochEndOffset, PartitionData
 from penstock.world.real_disk import RealDisk
+from penstock.world.real_file import RealFile
 
 BEFORE, BETWEEN, NOW = 2, 3, 4
 
@@ -64,6 +65,10 @@ def leading(log: PartitionLog, *isr: int) -> Leader:
     return Leader(1, "t", 0, record, log)
 
 
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "no space")
+
+
 def following(log: PartitionLog) -> Follower:
     return Follower("t", 0, 1, NOW, log)
 
@@ -93,9 +98,6 @@ def test_a_topic_that_is_not_synced_waits_for_the_note_too(log: PartitionLog) ->
 def test_a_term_that_cannot_be_noted_is_brought_by_its_first_record(
     log: PartitionLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "no space")
-
     leader = leading(log, 1)
     monkeypatch.setattr(notes, "write_begun", full)
     settle(log)
@@ -110,10 +112,6 @@ def test_a_term_that_could_not_be_noted_is_noted_once_there_is_room(
     log: PartitionLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody may write to the partition, and readers wait for what was written before."""
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "no space")
-
     leader = leading(log, 1)
     with monkeypatch.context() as patched:
         patched.setattr(notes, "write_begun", full)
@@ -171,7 +169,7 @@ def test_where_all_is_committed_nothing_is_noted(log: PartitionLog) -> None:
     log.high_watermark = 3
     leader = leading(log)
     assert log.latest_epoch == BEFORE
-    assert not log.disk.exists(f"{log.folder}/{layout.BEGUN_FILE}")
+    assert not any(log.disk.exists(f"{log.folder}/{name}") for name in layout.BEGUN_FILES)
     leader.fetched(3, 3, 0, epoch=BEFORE)
     assert leader.caught_up() == {3}
 
@@ -180,6 +178,19 @@ def test_a_leader_that_was_killed_knows_of_its_term(disk: RealDisk, log: Partiti
     leading(log)
     settle(log)
     assert killed(disk, log).epochs.entries == [EpochStart(BEFORE, 0), EpochStart(NOW, 3)]
+
+
+def test_a_term_that_cannot_be_noted_leaves_the_note_of_the_one_before(
+    disk: RealDisk, log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.begin_epoch(BETWEEN, 1)
+    settle(log)
+    leading(log)
+    with monkeypatch.context() as patched:
+        patched.setattr(RealFile, "append", full)
+        settle(log)
+    assert log.latest_epoch == BETWEEN
+    assert killed(disk, log).latest_epoch == BETWEEN
 
 
 def test_a_follower_notes_the_term_and_asks_again_once_that_is_synced(

@@ -16,6 +16,9 @@ from tests.cluster_traffic import Traffic, read_all
 from tests.group_stage import administer
 from tests.raw_client import a_batch
 
+from penstock.client import offsets
+from penstock.client.cluster import WireClient
+
 MakeCluster = Callable[..., Cluster]
 MakeTraffic = Callable[..., Traffic]
 
@@ -235,6 +238,8 @@ def test_records_that_were_deleted_stay_so_when_another_replica_leads(
     cluster.wait(lambda: cluster.leader(topic) is not leader, "another one leads")
     found = read_all(cluster.address, topic, [0])
     assert min(each.offset for each in found) == 25
+    with WireClient(cluster.address) as client:
+        assert offsets.deleted(client, topic, [0]) == {0: 25}
 
 
 def test_a_topic_that_is_deleted_while_a_broker_is_down_is_gone_there_once_it_is_back(
@@ -260,3 +265,28 @@ def test_a_topic_that_is_deleted_while_a_broker_is_down_is_gone_there_once_it_is
     kill(cluster, cluster.leader(topic), again)
     cluster.wait_in_sync(topic, 3)
     check(cluster, again, 1)
+
+
+def test_the_old_folder_of_a_replaced_broker_is_no_match_for_the_last_in_sync(
+    own_cluster: MakeCluster, topic: str, traffic: MakeTraffic, tmp_path: Path
+) -> None:
+    """A supervisor on the host that was given up starts it, just when its successor is down."""
+    cluster = own_cluster().start(2)
+    cluster.create(topic, replicas=2, min_insync_replicas="1")
+    sending = traffic(cluster, topic)
+    sending.go_on()
+    first, second = cluster[1], cluster[2]
+    second.kill()
+    old = shutil.copytree(second.data_dir, tmp_path / "old")
+    second.lose_disk()
+    second.start()
+    cluster.wait_in_sync(topic, 2)
+    first.kill()
+    sending.go_on()
+    sending.finish()
+    second.kill()
+    said = said_by_a_start_in_vain(second, data_dir=str(old))
+    assert f"which alone has all of {topic}-0: start it with that one" in said
+    second.start()
+    first.start()
+    check(cluster, sending, 1)

@@ -245,3 +245,38 @@ def test_a_topic_is_deleted_while_its_partitions_are_closing(broker: BrokerProce
     assert closing(broker.address, "dropped") is None
     assert topics(broker.address)["dropped"] == 3
     assert "dropped.sealed-1" not in topics(broker.address)
+
+
+def test_who_commits_behind_its_last_message_has_read_what_transactions_wrote(
+    broker: BrokerProcess,
+) -> None:
+    """Markers, and what was aborted, lie between that and the end."""
+    create(broker.address, "written", 4)
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": broker.address, "transactional.id": "writer", "log_level": 0}
+    )
+    producer.init_transactions(60)
+    for end in (producer.commit_transaction, producer.abort_transaction):
+        producer.begin_transaction()
+        for partition in range(4):
+            producer.produce("written", b"value", partition=partition)
+        end(60)
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.address,
+            "group.id": "one-behind",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe(["written"])
+    read = 0
+    while read < 4:
+        message = consumer.poll(60)
+        assert message is not None
+        if message.error() is None:
+            consumer.commit(message=message, asynchronous=False)
+            read += 1
+    reduce(broker.address, "written", 2, "--when", "drained")
+    wait_reduced(broker.address, "written", 2)
+    consumer.close()

@@ -8,6 +8,7 @@ import pytest
 from tests.cluster_process import Cluster, Member, rdkafka
 from tests.cluster_traffic import Traffic, read_all
 from tests.group_stage import administer, wait_until
+from tests.lanes import cases, in_chaos
 from tests.reduction_stage import (
     Groups,
     Reader,
@@ -57,7 +58,7 @@ def when_cut_over(cluster: Cluster, topic: str) -> bool:
 STEPS = {each.__name__: each for each in (when_begun, when_closed, when_cut_over)}
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", cases(STEPS, ["when_closed"]))
 def test_a_controller_that_is_killed_is_followed_by_one_that_goes_on(
     cluster: Cluster,
     traffic: MakeTraffic,
@@ -125,6 +126,7 @@ def test_a_broker_that_was_away_finds_its_logs_in_their_new_places(
     assert folders == ["away-0", "away-1", "away.sealed-1-0", "away.sealed-1-1"]
 
 
+@in_chaos
 def test_a_broker_that_does_not_answer_is_no_reason_to_go_on(
     cluster: Cluster, reader: Callable[..., Reader], traffic: MakeTraffic
 ) -> None:

@@ -9,9 +9,11 @@ from tests.cluster_process import Cluster
 from tests.cluster_stores import STORES
 from tests.cluster_traffic import Traffic, read_all
 from tests.group_stage import wait_until
+from tests.lanes import in_chaos
 from tests.reduction_stage import Reader, check_failures, create, penstock, reduce, wait_reduced
 
 
+@in_chaos
 @pytest.mark.parametrize("store", ["etcd", "zookeeper"])
 def test_a_topic_loses_partitions_and_gets_others_on(
     store: str,

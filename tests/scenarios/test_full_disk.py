@@ -16,6 +16,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from tests.broker_process import BrokerProcess
+from tests.lanes import in_chaos
 from tests.raw_client import RawClient, a_batch
 
 from penstock.errors import ErrorCode
@@ -239,7 +240,14 @@ def delete_topic(small_disk: SmallDisk, admin: AdminClient, old: str) -> None:
     done(admin.delete_topics([old]))
 
 
-@pytest.mark.parametrize("make_room", [remove_ballast, delete_records, delete_topic])
+@pytest.mark.parametrize(
+    "make_room",
+    [
+        pytest.param(remove_ballast, marks=in_chaos),
+        delete_records,
+        pytest.param(delete_topic, marks=in_chaos),
+    ],
+)
 def test_a_full_disk_loses_nothing_and_writes_go_on_once_there_is_room(
     small_disk: SmallDisk,
     start: Callable[..., BrokerProcess],

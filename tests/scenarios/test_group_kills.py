@@ -7,7 +7,7 @@ through the middle part that often.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.group_checks import (
     check_owners,
 )
 from tests.group_stage import CLASSIC, LIVELY, QUICK_BROKER, Stage
+from tests.lanes import cases
 from tests.scenarios.test_confluent import create
 
 PARTITIONS = 6
@@ -58,9 +59,8 @@ KINDS = {
 """Of which kinds the workers are, in turn."""
 
 
-def kinds(*names: str) -> pytest.MarkDecorator:
-    chosen = names or tuple(KINDS)
-    return pytest.mark.parametrize("workers", [KINDS[name] for name in chosen], ids=chosen)
+def kinds(*names: str, in_test: Sequence[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("workers", cases(names or KINDS, in_test, KINDS))
 
 
 class Company:
@@ -122,7 +122,7 @@ def play(company: Company, *, broker_dies: bool = False) -> None:
 
 
 @pytest.mark.timeout(120 * ROUNDS)
-@kinds()
+@kinds(in_test=["confluent-consumer", "confluent-cooperative", "mixed-range"])
 def test_every_message_is_processed_by_the_one_owner_of_its_partition(
     quick_broker: BrokerProcess, stage: MakeStage, topic: str, workers: list[Kind]
 ) -> None:
@@ -145,6 +145,7 @@ def test_every_message_is_processed_by_the_one_owner_of_its_partition(
     "confluent-consumer",
     "kafka-python-sticky",
     "aiokafka-sticky",
+    in_test=["confluent-consumer", "kafka-python-sticky"],
 )
 def test_a_broker_that_is_killed_in_a_rebalance_knows_the_group_again(
     own_broker: Callable[..., BrokerProcess], stage: MakeStage, topic: str, workers: list[Kind]
@@ -164,7 +165,13 @@ def test_a_broker_that_is_killed_in_a_rebalance_knows_the_group_again(
 
 
 @pytest.mark.timeout(120 * ROUNDS)
-@kinds("confluent-range", "confluent-consumer", "kafka-python-cooperative", "aiokafka-sticky")
+@kinds(
+    "confluent-range",
+    "confluent-consumer",
+    "kafka-python-cooperative",
+    "aiokafka-sticky",
+    in_test=["aiokafka-sticky"],
+)
 def test_what_is_committed_before_it_is_processed_is_never_processed_twice(
     quick_broker: BrokerProcess, stage: MakeStage, topic: str, workers: list[Kind]
 ) -> None:

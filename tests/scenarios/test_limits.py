@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.lanes import in_chaos
 from tests.raw_client import (
     FETCH_VERSION,
     PRODUCE_VERSION,
@@ -209,6 +210,9 @@ def test_connections_that_are_reset_after_their_last_request_do_not_pile_up(
                 )
                 leaver.send(request)
         until = time.monotonic() + 20
+        while client.end_of(topic) < count + 1:
+            assert time.monotonic() < until, "what they sent was not taken"
+            time.sleep(0.05)
         while len(list(files.iterdir())) > before + 5:
             assert time.monotonic() < until, "they were not closed"
             time.sleep(0.05)
@@ -321,6 +325,7 @@ def forget_cached(folder: Path) -> None:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+@in_chaos
 def test_small_requests_are_answered_while_heavy_things_happen(
     own_broker: Brokers, topic: str
 ) -> None:

@@ -182,7 +182,8 @@ def test_the_command_line_shows_transactions_and_ends_one(
     assert made_topic in [each["transactional_id"] for each in listed]
     described = penstock("txn", "describe", made_topic)
     assert (described["state"], described["partitions"]) == ("Ongoing", {made_topic: [0]})
-    assert penstock("txn", "list", "--hanging") == []
+    assert penstock("txn", "list", "--hanging", "--idle-for", "0s") == []
+    assert "does not hang" in refused_to_abort(broker.address, made_topic, described["producer_id"])
     penstock("txn", "abort", made_topic, "--yes")
     assert penstock("txn", "describe", made_topic)["partitions"] == {}
     assert read(broker.address, made_topic) == []
@@ -192,6 +193,14 @@ def test_the_command_line_shows_transactions_and_ends_one(
     assert missing.exit_code == 1
     assert "penstock txn list" in missing.output
     assert run(broker.address, "txn", "abort", "--yes").exit_code == 2
+
+
+def refused_to_abort(address: str, topic: str, producer_id: int) -> str:
+    """What is said of one that is healthy."""
+    place = ("--topic", topic, "--partition", "0", "--producer", str(producer_id))
+    done = run(address, "txn", "abort", *place, "--yes", "--idle-for", "0s")
+    assert done.exit_code == 1
+    return done.output
 
 
 def test_a_transaction_that_no_coordinator_knows_of_is_found_and_ended(
@@ -215,10 +224,15 @@ def test_a_transaction_that_no_coordinator_knows_of_is_found_and_ended(
     broker.start()
     write(rdkafka.Producer({"bootstrap.servers": broker.address}), topic, "after")
     assert read(broker.address, topic) == ["before"]
-    found = run(broker.address, "txn", "list", "--hanging")
+    assert "no transaction hangs" in run(broker.address, "txn", "list", "--hanging").output
+    found = run(broker.address, "txn", "list", "--hanging", "--idle-for", "0s")
     assert "4711" in found.output
     place = ("--topic", topic, "--partition", "0", "--producer", "4711")
-    done = run(broker.address, "txn", "abort", *place, "--yes")
+    early = run(broker.address, "txn", "abort", *place, "--yes")
+    assert early.exit_code == 1
+    assert "--idle-for" in early.output
+    done = run(broker.address, "txn", "abort", *place, "--yes", "--idle-for", "0s")
     assert done.exit_code == 0, done.output
     wait_until(lambda: read(broker.address, topic) == ["before", "after"], "it is ended")
-    assert "no transaction hangs" in run(broker.address, "txn", "list", "--hanging").output
+    left = run(broker.address, "txn", "list", "--hanging", "--idle-for", "0s")
+    assert "no transaction hangs" in left.output

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sized
 from typing import Any
 
 import msgspec
 import pytest
 from tests.api.transacting import NAME, add, add_offsets, end, init
+from tests.coordination.stepping import lines_run
 from tests.server.house import House
 
 from penstock.coordination.transaction.phases import Phase
-from penstock.coordination.transaction.state import Identity, State
+from penstock.coordination.transaction.state import Identity, State, Transactions
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.metadata.records import encode, partition_key
-from penstock.server import ending_transactions
+from penstock.server import held_up, lines
 from penstock.server.transaction_upkeep import TransactionUpkeep
 from penstock.wire.codec import Message
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
+from penstock.wire.messages.k26_end_txn import EndTxnRequest
 from penstock.wire.messages.k27_write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -30,12 +32,15 @@ from penstock.wire.messages.k27_write_txn_markers import (
 from penstock.world.ports import World
 from penstock.world.real import RealChance, RealNetwork
 
+MANY = 20
+
 
 class Others:
     """The brokers that are asked, in place of the network: what each says of every partition."""
 
     def __init__(self) -> None:
         self.codes: dict[int, int | Exception] = {}
+        self.places: dict[tuple[str, int], int] = {}
         self.asked: list[tuple[int, WriteTxnMarkersRequest]] = []
         self.let = asyncio.Event()
         self.let.set()
@@ -48,6 +53,7 @@ class Others:
         code = self.codes.get(node_id, ErrorCode.NONE)
         if isinstance(code, Exception):
             raise code
+        places = self.places
         results = [
             WritableTxnMarkerResult(
                 marker.producer_id,
@@ -55,7 +61,7 @@ class Others:
                     WritableTxnMarkerTopicResult(
                         topic.name,
                         [
-                            WritableTxnMarkerPartitionResult(at, code)
+                            WritableTxnMarkerPartitionResult(at, places.get((topic.name, at), code))
                             for at in topic.partition_indexes
                         ],
                     )
@@ -115,14 +121,27 @@ class Stand:
         assert transaction.state is not None
         return transaction.state
 
-    async def ending(self, *partitions: int, commit: bool = True) -> Identity:
+    async def ending(
+        self, *partitions: int, commit: bool = True, name: str = NAME, topic: str = "orders"
+    ) -> Identity:
         """A transaction whose end has been decided, and is safe."""
-        answer = await self.ask(init())
+        answer = await self.ask(init(transactional_id=name))
         assert answer.error_code == ErrorCode.NONE
         writer = Identity(answer.producer_id, answer.producer_epoch)
-        await self.ask(add(writer, *partitions), 3)
-        assert (await self.ask(end(writer, commit=commit), 3)).error_code == ErrorCode.NONE
+        await self.ask(add(writer, *partitions, name=name, topic=topic), 3)
+        ended = await self.ask(EndTxnRequest(name, *writer, commit), 3)
+        assert ended.error_code == ErrorCode.NONE
         return writer
+
+    async def many_ending(self, partition: int, *, begun: int = 0, count: int = MANY) -> None:
+        for number in range(begun, count):
+            await self.ending(partition, name=f"number {number}")
+
+    @property
+    def prepared(self) -> Sized:
+        kept = self.broker.transactions.shard(NAME).kept
+        assert isinstance(kept, Transactions)
+        return kept.prepared
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         await self.house.settle(is_so)
@@ -135,7 +154,8 @@ class Stand:
 async def stand(
     make_house: Callable[..., House], monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Stand]:
-    monkeypatch.setattr(ending_transactions, "RETRY_MS", 1)
+    monkeypatch.setattr(held_up, "RETRY_MS", 1)
+    monkeypatch.setattr(held_up, "RETRY_MS_MAX", 2)
     stand = Stand(make_house(transaction_state_log_num_partitions="1"))
     await stand.start()
     yield stand
@@ -215,6 +235,82 @@ async def test_a_partition_without_a_leader_is_waited_for(stand: Stand) -> None:
         await asyncio.sleep(0)
     assert stand.state.phase is Phase.PREPARE_COMMIT
     stand.lead("orders", 1, 3)
+    await stand.until_complete()
+
+
+async def test_those_who_wait_for_one_broker_ask_for_it_by_one(stand: Stand) -> None:
+    stand.others.codes[2] = ConnectionError("away")
+    await stand.many_ending(1)
+    tried = stand.others.told(2)
+    await stand.until(lambda: stand.others.told(2) >= tried + 5)
+    assert all(len(request.markers) == 1 for _, request in stand.others.asked[tried:])
+    assert len(stand.prepared) == MANY
+    stand.others.codes.clear()
+    await stand.until(lambda: not stand.prepared)
+    assert stand.others.told(2) <= tried + 10, "they go on together"
+
+
+async def test_those_who_wait_for_one_partition_ask_for_it_by_one(stand: Stand) -> None:
+    stand.others.codes[2] = ErrorCode.REQUEST_TIMED_OUT
+    await stand.many_ending(1)
+    tried = stand.others.told(2)
+    await stand.until(lambda: stand.others.told(2) >= tried + 5)
+    assert all(len(request.markers) == 1 for _, request in stand.others.asked[tried:])
+    stand.others.codes.clear()
+    await stand.until(lambda: not stand.prepared)
+
+
+async def test_one_partition_that_is_held_up_holds_up_no_other_of_its_broker(stand: Stand) -> None:
+    stand.lead("orders", 2, 2)
+    stand.others.places["orders", 1] = ErrorCode.REQUEST_TIMED_OUT
+    await stand.many_ending(1)
+    await stand.ending(2)
+    await stand.until_complete()
+    assert len(stand.prepared) == MANY
+    stand.others.places.clear()
+    await stand.until(lambda: not stand.prepared)
+
+
+async def test_those_who_are_held_up_make_no_work_for_the_next(stand: Stand) -> None:
+    stand.lead("orders", 1, -1)
+    ending = stand.upkeep._ending
+    shard = stand.broker.transactions.shard(NAME)
+    await stand.many_ending(1, count=2)
+    few = lines_run(lambda: ending.look(shard))
+    await stand.many_ending(1, begun=2)
+    assert len(stand.prepared) == MANY
+    assert lines_run(lambda: ending.look(shard)) <= few
+    assert len(ending._held_up._queues) == 1
+    assert not stand.others.asked
+    stand.lead("orders", 1, 3)
+    await stand.until(lambda: not stand.prepared)
+
+
+async def test_partitions_of_one_transaction_are_told_in_as_many_requests_as_it_takes(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand.house.desk.create("wide", partitions=100)
+    monkeypatch.setattr(lines, "WEIGHT_AT_ONCE", 2000)
+    await stand.ending(*range(100), topic="wide")
+    await stand.until_complete()
+    asked = [request for _, request in stand.others.asked]
+    assert len(asked) >= 5
+    told = [marker.topics[0].partition_indexes for each in asked for marker in each.markers]
+    assert sorted(index for indexes in told for index in indexes) == list(range(100))
+    assert max(map(len, told)) <= 20
+
+
+async def test_an_end_that_cannot_be_written_is_written_later(stand: Stand) -> None:
+    stand.others.let.clear()
+    await stand.ending(1)
+    await stand.until(lambda: stand.others.told(2) == 1)
+    leader = stand.broker.transactions.shards[0].leader
+    enough, leader.min_isr = leader.min_isr, 2
+    leader.replicas = (1, 2)
+    stand.others.let.set()
+    await stand.until(lambda: len(stand.upkeep._ending._held_up) == 1)
+    assert stand.state.phase is Phase.PREPARE_COMMIT
+    leader.min_isr = enough
     await stand.until_complete()
 
 

@@ -15,6 +15,7 @@ from penstock.api import trust
 from penstock.errors import ErrorCode
 from penstock.metadata.records import PartitionRecord, encode, partition_key
 from penstock.metadata.store import Entry, Event
+from penstock.server import fetchers
 from penstock.server.fetchers import Fetchers
 from penstock.wire.batch import stamp
 from penstock.wire.codec import Message, encode_response, request_header
@@ -305,6 +306,15 @@ async def test_after_nonsense_from_a_leader_all_is_asked_for_anew(
     assert await stage.asked_for("news") == 1
     request = await stage.asked()
     assert (request.session_id, request.session_epoch) == (0, 0)
+
+
+async def test_a_leader_that_does_not_answer_is_asked_over_a_new_connection(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetchers, "ANSWER_MS_MAX", 1)
+    stage.create("news")
+    await stage.house.settle(lambda: len(stage.network.made) > 1)
+    assert stage.network.made[0].is_closed
 
 
 async def test_who_does_not_know_the_secret_is_asked_for_nothing(

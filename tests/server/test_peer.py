@@ -27,10 +27,10 @@ BUFFER_BYTES = 4096
 class Line:
     """A peer, and the other end of its connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, buffer_bytes: int = BUFFER_BYTES) -> None:
         self.connection = MemoryConnection()
         self.buffers = Buffers()
-        buffer = memoryview(bytearray(BUFFER_BYTES))
+        buffer = memoryview(bytearray(buffer_bytes))
         self.peer = Peer(self.connection, buffer, self.buffers, "broker-1")
 
     def ask(
@@ -83,6 +83,19 @@ async def test_an_answer_larger_than_the_buffer_is_received_whole(line: Line) ->
     for number in (1, 2):
         task = await asked(line)
         line.give(answer(content, number))
+        assert await task == content
+
+
+async def test_pieces_of_a_large_answer_stay_where_they_were_received() -> None:
+    """Though there is room for all of it in the buffer, which others use in between."""
+    line = Line(1 << 20)
+    content = bytes(range(256)) * 400
+    for number in (1, 2):
+        task = await asked(line)
+        data = answer(content, number)
+        for start in range(0, len(data), 20_000):
+            line.give(data[start : start + 20_000])
+            assert not line.peer._frames.kept_size
         assert await task == content
 
 
@@ -165,5 +178,13 @@ async def test_a_question_that_is_given_up_ends_the_connection(line: Line) -> No
     task = await asked(line)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
+        await task
+    assert line.connection.is_closed
+
+
+async def test_an_answer_that_is_waited_for_no_longer_ends_the_connection(line: Line) -> None:
+    task = await asked(line)
+    line.peer.expire()
+    with pytest.raises(TimeoutError, match="does not answer"):
         await task
     assert line.connection.is_closed

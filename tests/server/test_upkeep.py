@@ -13,16 +13,19 @@ import pytest
 from tests.raw_client import a_batch
 from tests.server.house import House
 
+from penstock.server.archive_hold import ArchiveHold
 from penstock.server.reserve import NEEDED_BYTES, RESERVE_BYTES, Reserve
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.upkeep import Upkeep
 from penstock.wire.batch import read_header
+from penstock.world.real import RealNetwork
 from penstock.world.real_file import RealFile
 
 
 def upkeep_of(house: House) -> Upkeep:
     reserve = Reserve(house.disk, house.broker.config.data_dir)
-    return Upkeep(house.clock, house.disk, house.broker, house.door, house.syncer, reserve)
+    hold = ArchiveHold(RealNetwork(), house.door)
+    return Upkeep(house.clock, house.disk, house.broker, house.door, house.syncer, reserve, hold)
 
 
 async def test_a_segment_that_is_ended_without_an_append_is_synced(house: House) -> None:

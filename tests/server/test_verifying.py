@@ -13,6 +13,7 @@ from tests.server.house import House
 from penstock.coordination.transaction.state import Identity
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import TRANSACTIONS
+from penstock.server import lines
 from penstock.server.verifying import Verifying
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 from penstock.wire.messages.k24_add_partitions_to_txn import (
@@ -140,3 +141,19 @@ async def test_who_has_gone_meanwhile_keeps_no_other_from_an_answer(
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await verifying.verify(NAME, WRITER, PLACES, add=True) != AWAY
+
+
+async def test_many_partitions_are_asked_for_in_several_questions(
+    house: House,
+    verifying: Verifying,
+    coordinator: Coordinator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lines, "WEIGHT_AT_ONCE", 2000)
+    await find(house)
+    places = [("orders", index) for index in range(100)]
+    found = await verifying.verify(NAME, WRITER, places, add=True)
+    assert found == dict.fromkeys(places, ErrorCode.NONE)
+    asked = [each.topics[0].partitions for one in coordinator.asked for each in one.transactions]
+    assert len(coordinator.asked) >= 5
+    assert max(map(len, asked)) <= 20

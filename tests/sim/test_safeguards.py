@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
@@ -21,18 +22,20 @@ from penstock.sim.storage import Content
 SEEDS_MAX = 60
 
 
-def failing(scenario: str) -> Iterator[int]:
-    return (seed for seed in range(1, SEEDS_MAX) if play(scenario, seed).findings)
+def failing(scenario: str, first: int = 1) -> Iterator[int]:
+    """The first is one that was seen to fail: to begin with it saves time, and nothing else."""
+    seeds = chain(range(first, SEEDS_MAX), range(1, first))
+    return (seed for seed in seeds if play(scenario, seed).findings)
 
 
 def test_a_disk_that_syncs_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Content, "settle", lambda self, mark: None)
-    assert next(failing("power"), None) is not None
+    assert next(failing("power", 2), None) is not None
 
 
 def test_an_acknowledgement_before_the_sync_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Leader, "own_end", property(lambda self: self.log.end_offset))
-    assert next(failing("power"), None) is not None
+    assert next(failing("power", 8), None) is not None
 
 
 def test_producers_forgotten_at_recovery_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +45,7 @@ def test_producers_forgotten_at_recovery_are_noticed(monkeypatch: pytest.MonkeyP
 
 def test_holes_that_count_as_damage_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unwritten, "has_hole", lambda *_: False)
-    assert next(failing("torn"), None) is not None
+    assert next(failing("torn", 8), None) is not None
 
 
 def test_a_page_cache_that_is_believed_after_a_failed_sync_is_noticed(
@@ -54,7 +57,7 @@ def test_a_page_cache_that_is_believed_after_a_failed_sync_is_noticed(
 
 def test_commits_of_members_that_are_out_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocols, "check_may_commit", lambda *_: None)
-    assert next(failing("calm"), None) is not None
+    assert next(failing("calm", 7), None) is not None
 
 
 def test_commits_with_fewer_in_sync_than_there_must_be_are_noticed(
@@ -62,7 +65,7 @@ def test_commits_with_fewer_in_sync_than_there_must_be_are_noticed(
 ) -> None:
     monkeypatch.setattr(Leader, "has_too_few_in_sync", False)
     monkeypatch.setattr(Leader, "check_enough_in_sync", lambda self: None)
-    assert next(failing("last-standing"), None) is not None
+    assert next(failing("last-standing", 2), None) is not None
 
 
 def test_a_follower_counted_out_before_that_is_known_is_noticed(
@@ -73,7 +76,7 @@ def test_a_follower_counted_out_before_that_is_known_is_noticed(
         self._counted = [self._followers[each] for each in members if each != self.node_id]
 
     monkeypatch.setattr(Leader, "_count", only_wanted)
-    assert next(failing("shrinking-isr"), None) is not None
+    assert next(failing("shrinking-isr", 2), None) is not None
 
 
 def test_a_broker_in_sync_with_an_empty_disk_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +102,7 @@ def test_partitions_that_stay_and_are_left_out_where_keys_move_between_them_are_
         return range(self.open_partitions, self.record.partitions)
 
     monkeypatch.setattr(Topic, "closed_range", property(only_closing))
-    assert next(failing("fewer-partitions"), None) is not None
+    assert next(failing("fewer-partitions", 8), None) is not None
 
 
 def test_a_broker_in_sync_that_has_cut_off_a_damaged_tail_is_noticed(
@@ -108,4 +111,4 @@ def test_a_broker_in_sync_that_has_cut_off_a_damaged_tail_is_noticed(
     never = property(lambda self: False, lambda self, value: None)
     monkeypatch.setattr(LogState, "was_cut", never)
     monkeypatch.setattr(unwritten, "has_hole", lambda *_: True)  # as if it looked torn
-    assert next(failing("flip"), None) is not None
+    assert next(failing("flip", 6), None) is not None

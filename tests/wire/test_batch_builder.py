@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.wire import batch_builder
-from penstock.wire.batch import BatchHeader, check, read_header, seal, stamp_max_timestamp
+from penstock.wire.batch import (
+    HEADER_SIZE,
+    BatchHeader,
+    check,
+    read_header,
+    seal,
+    stamp_max_timestamp,
+)
 from penstock.wire.batch_builder import (
     Marker,
     build_batch,
@@ -43,6 +50,21 @@ def opened(batch: bytearray) -> tuple[BatchHeader, bytes, list[Span]]:
     header = check(batch)
     data = records_of(batch, LIMIT)
     return header, data, spans(Cursor(data, header.record_count))
+
+
+@pytest.mark.parametrize("base_ms", [2**62, 2**63 - 11, -(2**62), -(2**63)])
+def test_times_that_are_far_away_are_read_as_they_are(base_ms: int) -> None:
+    before = some(20)
+    batch = build_batch(before)
+    far = seal(check(batch)._replace(base_timestamp=base_ms), batch[HEADER_SIZE:])
+    expected = [max(1 - 2**63, base_ms + each.timestamp - NOW_MS) for each in before]
+    assert [each.timestamp for each in read_records(far, LIMIT)] == expected
+
+
+def test_times_beyond_what_there_is_room_for_are_the_last_that_there_is() -> None:
+    batch = build_batch(some(20))
+    far = seal(check(batch)._replace(base_timestamp=2**63 - 6), batch[HEADER_SIZE:])
+    assert max(each.timestamp for each in read_records(far, LIMIT)) == 2**63 - 1
 
 
 @pytest.mark.parametrize("codec", Codec)

@@ -15,13 +15,20 @@ from penstock.wire.messages.k01_fetch import (
     ForgottenTopic,
     ReplicaState,
 )
-from penstock.wire.short_fetch import HIGHEST, LOWEST, TOPIC_IDS_SINCE, read_fetch
+from penstock.wire.short_fetch import (
+    HIGHEST,
+    LOWEST,
+    NO_REPLICA_ID_SINCE,
+    TOPIC_IDS_SINCE,
+    read_fetch,
+)
 
 VERSIONS = st.integers(LOWEST, HIGHEST)
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 NAMES = st.text(max_size=60) | st.just("n" * 249)
 IDS = st.binary(min_size=16, max_size=16)
+STATES = st.builds(ReplicaState, INT32, INT64)
 CLIENTS = st.none() | st.text(max_size=20)
 
 
@@ -52,7 +59,8 @@ def requests(draw: st.DrawFn, version: int, topics: int) -> FetchRequest:
         for _ in range(topics)
     ]
     return FetchRequest(
-        replica_id=-1 if version >= 15 else draw(INT32),
+        replica_id=-1 if version >= NO_REPLICA_ID_SINCE else draw(INT32),
+        replica_state=draw(STATES) if version >= NO_REPLICA_ID_SINCE else ReplicaState(),
         max_wait_ms=draw(INT32),
         min_bytes=draw(INT32),
         max_bytes=draw(INT32),
@@ -122,8 +130,19 @@ def test_other_fetches_are_left_to_the_messages(request_: FetchRequest) -> None:
     assert read_fetch(frame(request_, 12)) is None
 
 
-def test_a_replica_is_left_to_the_messages() -> None:
-    assert read_fetch(frame(FetchRequest(replica_state=ReplicaState(2, 1)), 17)) is None
+@pytest.mark.parametrize("version", range(NO_REPLICA_ID_SINCE, HIGHEST + 1))
+def test_a_follower_goes_the_short_way(version: int) -> None:
+    topic = FetchTopic(topic_id=b"i" * 16, partitions=[FetchPartition(3, fetch_offset=5)])
+    for topics in ([], [topic]):
+        request = FetchRequest(replica_state=ReplicaState(2, 1), topics=topics)
+        short = read_fetch(frame(request, version))
+        assert short is not None
+        assert short.request == request
+
+
+def test_a_follower_that_says_more_is_left_to_the_messages() -> None:
+    asked = FetchRequest(cluster_id="cluster", replica_state=ReplicaState(2, 1))
+    assert read_fetch(frame(asked, HIGHEST)) is None
 
 
 def test_every_prefix_of_a_fetch_is_left_to_the_messages() -> None:

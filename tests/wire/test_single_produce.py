@@ -65,6 +65,7 @@ def frame(
     acks=st.sampled_from([1, -1]),
     timeout_ms=INT32,
     batch=st.binary(max_size=400),
+    transaction=st.text(max_size=30),
 )
 def test_what_is_read_is_what_the_messages_read(
     version: int,
@@ -76,15 +77,24 @@ def test_what_is_read_is_what_the_messages_read(
     acks: int,
     timeout_ms: int,
     batch: bytes,
+    transaction: str,
 ) -> None:
     request = a_request(
-        version, topic, topic_id, partition=partition, batch=batch, acks=acks, timeout_ms=timeout_ms
+        version,
+        topic,
+        topic_id,
+        partition=partition,
+        batch=batch,
+        acks=acks,
+        timeout_ms=timeout_ms,
+        transactional_id=transaction or None,
     )
     found = read_single(frame(request, version, number, client_id))
     assert found is not None
     expected_topic = topic_id if version >= TOPIC_IDS_SINCE else topic.encode()
     assert found._replace(batch=memoryview(b"")) == (
         *(acks, timeout_ms, version, number, expected_topic, partition, memoryview(b"")),
+        transaction,
     )
     assert found.batch == batch
 
@@ -94,11 +104,16 @@ def test_any_bytes_are_read_or_left_alone(frame_: bytes) -> None:
     read_single(memoryview(frame_))
 
 
-@given(version=VERSIONS, position=st.integers(0, 80), byte=st.integers(0, 255))
+@given(
+    version=VERSIONS,
+    position=st.integers(0, 80),
+    byte=st.integers(0, 255),
+    transaction=st.sampled_from([None, "billing"]),
+)
 def test_a_request_with_one_byte_changed_is_read_as_the_messages_read_it_or_left_alone(
-    version: int, position: int, byte: int
+    version: int, position: int, byte: int, transaction: str | None
 ) -> None:
-    data = bytearray(frame(a_request(version), version))
+    data = bytearray(frame(a_request(version, transactional_id=transaction), version))
     data[position % len(data)] = byte
     found = read_single(memoryview(data))
     if found is None:
@@ -114,14 +129,16 @@ def test_a_request_with_one_byte_changed_is_read_as_the_messages_read_it_or_left
     (part,) = topic.partition_data
     assert (header.api_version, header.correlation_id) == (found.version, found.correlation_id)
     assert (request.acks, request.timeout_ms) == (found.acks, found.timeout_ms)
-    assert request.transactional_id is None
+    assert (request.transactional_id or "") == found.transaction
     assert found.topic in (topic.name.encode(), topic.topic_id)
     assert (part.index, part.records) == (found.partition, found.batch)
 
 
-@given(version=VERSIONS, data=st.data())
-def test_a_request_that_is_cut_short_is_left_alone(version: int, data: st.DataObject) -> None:
-    whole = frame(a_request(version), version)
+@given(version=VERSIONS, transaction=st.sampled_from([None, "billing"]), data=st.data())
+def test_a_request_that_is_cut_short_is_left_alone(
+    version: int, transaction: str | None, data: st.DataObject
+) -> None:
+    whole = frame(a_request(version, transactional_id=transaction), version)
     assert read_single(whole[: data.draw(st.integers(0, len(whole) - 1))]) is None
 
 
@@ -135,7 +152,7 @@ def test_what_is_not_as_usual_is_left_to_the_messages(version: int) -> None:
         *(two_topics, two_partitions, no_topic),
         a_request(version, acks=0),
         a_request(version, acks=5),
-        a_request(version, transactional_id="t"),
+        a_request(version, transactional_id="t" * 200, acks=0),
         a_request(version, transactional_id=""),
         a_request(version, batch=None),
     ]

@@ -84,7 +84,7 @@ def seen(groups: Groups) -> Seen:
     for group in groups:
         for _, partition, committed in every(group):
             offsets[group.name, partition] = committed.offset
-        for _, partition in group.pending.places if group.pending else ():
+        for _, partition in group.pending.keys if group.pending else ():
             awaited[group.name, partition] = True
     return offsets, awaited
 

@@ -156,7 +156,8 @@ def test_a_timeout_out_of_range_is_refused(stage: Stage, timeout_ms: int) -> Non
 # -- in two phases (KIP-939)
 
 
-def test_two_phases_are_refused_unless_they_are_allowed(stage: Stage) -> None:
+def test_two_phases_are_refused_where_they_are_not_allowed() -> None:
+    stage = Stage(transaction_two_phase_commit_enable=False)
     code = refusal(lambda: stage.begin(in_two_phases=True))
     assert code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 

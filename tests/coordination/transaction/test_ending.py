@@ -144,6 +144,42 @@ def test_where_epochs_are_used_up_the_next_transaction_has_another_id(
     assert refusal(again) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
+@BOTH
+@pytest.mark.parametrize("is_reloaded", [False, True])
+def test_who_was_shut_out_is_not_given_the_epoch_that_shuts_it_out(
+    stage: Stage, is_commit: bool, is_reloaded: bool
+) -> None:
+    """Another producer has begun, its transaction was aborted for that, and its own end comes."""
+    zombie = opened(stage)
+    stage.begin()
+
+    def late() -> Identity:
+        return stage.end(zombie, is_commit=is_commit)
+
+    assert refusal(late) is ErrorCode.PRODUCER_FENCED
+    if is_reloaded:
+        stage.reload()
+    stage.complete()
+    assert refusal(late) is ErrorCode.PRODUCER_FENCED
+    heir = stage.begun()
+    assert heir == zombie.next.next
+    assert refusal(late) is ErrorCode.PRODUCER_FENCED
+
+
+def test_who_was_shut_out_is_not_given_what_an_older_client_has_ended(stage: Stage) -> None:
+    zombie = stage.begun()
+    heir = stage.begun()
+    stage.transact(heir, version=1)
+    assert refusal(lambda: stage.end(zombie)) is ErrorCode.PRODUCER_FENCED
+
+
+def test_who_begins_anew_itself_may_ask_how_its_last_one_has_ended(stage: Stage) -> None:
+    writer = opened(stage)
+    stage.begin(writer)
+    stage.complete()
+    assert stage.end(writer, is_commit=False) == writer.next
+
+
 def test_only_who_has_the_id_may_end(stage: Stage) -> None:
     writer = opened(stage)
     for version in (1, 2):

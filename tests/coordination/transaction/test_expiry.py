@@ -7,7 +7,7 @@ from tests.coordination.transaction.stage import ORDERS, TIMEOUT_MS, Stage, refu
 
 from penstock.coordination.transaction.expiry import Forgetting
 from penstock.coordination.transaction.phases import Phase
-from penstock.coordination.transaction.state import Identity
+from penstock.coordination.transaction.state import EPOCH_GIVEN_MAX, Identity, State
 from penstock.errors import ErrorCode
 
 DAY_MS = 24 * 3_600_000
@@ -106,6 +106,33 @@ def test_what_took_too_long_is_not_said_to_be_committed(stage: Stage) -> None:
     stage.complete()
     assert refusal(lambda: stage.end(writer)) is ErrorCode.INVALID_TXN_STATE
     assert stage.end(writer, is_commit=False) == writer.next, "that it is aborted is true"
+    stage.reload()
+    assert stage.end(writer, is_commit=False) == writer.next
+
+
+def test_who_took_too_long_is_not_given_the_last_epoch(stage: Stage) -> None:
+    writer = Identity(7, EPOCH_GIVEN_MAX)
+    stage.put(State(writer, timeout_ms=TIMEOUT_MS))
+    stage.add(writer)
+    stage.wait(TIMEOUT_MS)
+    stage.complete()
+    code = refusal(lambda: stage.end(writer, is_commit=False))
+    assert code is ErrorCode.PRODUCER_FENCED
+    assert stage.begun(writer) == Identity(100, 0), "but another id, if it begins anew"
+
+
+def test_who_goes_on_has_the_timeout_that_it_asks_for(stage: Stage) -> None:
+    writer = opened(stage)
+    stage.wait(TIMEOUT_MS)
+    stage.complete()
+    after = stage.begun(writer, timeout_ms=2 * TIMEOUT_MS)
+    assert after == writer.next
+    assert stage.begun(writer, timeout_ms=2 * TIMEOUT_MS) == after, "repeated"
+    stage.add(after)
+    stage.wait(2 * TIMEOUT_MS - 1)
+    assert stage.is_in(Phase.ONGOING)
+    stage.wait(1)
+    assert stage.is_in(Phase.PREPARE_ABORT)
 
 
 def forget(stage: Stage) -> None:

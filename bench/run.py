@@ -19,6 +19,9 @@ from bench import (
     large_requests,
     producing,
     sdk_overhead,
+    spark_archiving,
+    spark_reading,
+    ten_million,
     transactions,
 )
 from bench.measurement import Measurement
@@ -51,6 +54,10 @@ MEASUREMENTS: dict[str, Measurement] = {
     "sdk_producing": sdk_overhead.producing,
     "sdk_consuming": sdk_overhead.consuming,
     "sdk_consuming_batches": sdk_overhead.consuming_batches,
+    "spark_source": spark_reading.source,
+    "spark_batch": spark_reading.micro_batch,
+    "spark_archive": spark_archiving.archive,
+    "ten_million": ten_million.compared,
     "large_requests": large_requests.large_requests,
 }
 

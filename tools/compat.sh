@@ -9,8 +9,10 @@ run() {
 if command -v java >/dev/null && command -v mvn >/dev/null; then
   run test_java.py
   run test_java_fewer_partitions.py
+  run test_java_exactly_once.py
+  run test_spark_connector.py
 else
-  echo "left out: the Java client, which needs java and mvn (apt-get install default-jdk maven)"
+  echo "left out: the Java client and Spark's own Kafka connector, which needs java and mvn (apt-get install default-jdk maven)"
 fi
 if GOTOOLCHAIN=local go -C tests/compat/go list >/dev/null 2>&1; then
   run test_go.py

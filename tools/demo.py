@@ -1,10 +1,11 @@
 """The main job, end to end: three brokers, one killed in the middle, nothing lost, all read.
 
 Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
-partitions, another is copied in transactions by a process that is killed, and the metadata of the
-cluster is kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does;
-exits 0 only if every acknowledged message was read back once and in order, the group has consumed
-everything, the topic has fewer partitions in the end, and the copy has every message once.
+partitions, another is copied in transactions by a process that is killed, a topic becomes a table
+that Spark is asked about, and the metadata of the cluster is kept in a file. Run by `make demo`,
+and with STORE=etcd on etcd. Prints what it does; exits 0 only if every acknowledged message was
+read back once and in order, the group has consumed everything, the topic has fewer partitions in
+the end, and the copy and the table have every message once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import confluent_kafka
 from rich.console import Console
 from rich.progress import Progress
 
-from tools import demo_exactly_once, demo_group, demo_growth
+from tools import demo_exactly_once, demo_group, demo_growth, demo_table
 from tools.demo_cluster import BROKERS, Cluster
 
 MESSAGES = 200_000
@@ -159,12 +160,19 @@ def copy(cluster: Cluster) -> bool:
     return is_exact
 
 
+def tabulate(cluster: Cluster, folder: Path) -> bool:
+    table = folder / "orders-table"
+    penstock(cluster, "pipeline", "archive", TOPIC, "--to", str(table), "--once")
+    return demo_table.ask(table, MESSAGES, console)
+
+
 class Played(NamedTuple):
     acked: set[int]
     found: list[tuple[str, int]]
     all_consumed: bool
     is_smaller: bool
     is_exact: bool
+    is_table: bool
 
 
 def play(cluster: Cluster, folder: Path) -> Played:
@@ -183,9 +191,11 @@ def play(cluster: Cluster, folder: Path) -> Played:
         is_smaller = shrink(cluster)
     with step("Copy a topic exactly once, and kill the process that copies"):
         is_exact = copy(cluster)
+    with step("Turn the first topic into a table, and ask Spark about it"):
+        is_table = tabulate(cluster, folder)
     with step("Keep a copy of the cluster's metadata"):
         keep(cluster, folder)
-    return Played(acked, found, all_consumed, is_smaller, is_exact)
+    return Played(acked, found, all_consumed, is_smaller, is_exact, is_table)
 
 
 def is_intact(played: Played) -> bool:
@@ -213,7 +223,9 @@ def has_gone_well(played: Played) -> bool:
     console.print(f"{verdict} fewer partitions now.[/]")
     verdict = "[bold green]Every sale has" if played.is_exact else "[bold red]Not every sale has"
     console.print(f"{verdict} one invoice.[/]")
-    return good and played.all_consumed and played.is_smaller and played.is_exact
+    verdict = "[bold green]The table has" if played.is_table else "[bold red]The table has not"
+    console.print(f"{verdict} every message once.[/]")
+    return good and all(played[2:])
 
 
 def main() -> int:

@@ -182,6 +182,22 @@ def test_who_lacks_too_many_records_is_left_behind_where_that_is_set(log: Partit
     assert leader.left_behind(0, lag_ms_max=1000, lag_max=3) == {3}
 
 
+@pytest.mark.parametrize(
+    ("offset", "broker"),
+    [(0, 2), (2, 2), (3, -1)],
+    ids=["what-it-has", "its-end-where-more-will-come", "what-it-has-not-got-yet"],
+)
+def test_who_reads_nearby_is_sent_to_a_replica_that_has_all_before(
+    log: PartitionLog, offset: int, broker: int
+) -> None:
+    leader = leading(log, 1, 2)
+    add(leader, 3)
+    leader.fetched(2, 2, now_ms=0)
+    leader.fetched(3, 3, now_ms=0)
+    assert leader.near({2, 3}, offset) == broker
+    assert leader.near({3}, offset) == -1, "that one is not in sync"
+
+
 def test_the_end_of_a_term_wakes_all_who_wait(log: PartitionLog) -> None:
     leader = leading(log)
     woken: list[str] = []

@@ -300,9 +300,12 @@ class Leader:
         return begun
 
     def near(self, brokers: Collection[int], offset: int) -> int:
-        """One of these that is in sync and has what comes at an offset (KIP-392); -1 for none."""
+        """One of these that is in sync and has all before an offset (KIP-392); -1 for none.
+
+        Whoever has read all that there is goes there too, or it would never leave the leader.
+        """
         for broker, follower in self._followers.items():
-            if broker in brokers and broker in self.in_sync and follower.end > offset:
+            if broker in brokers and broker in self.in_sync and follower.end >= offset:
                 return broker
         return -1
 

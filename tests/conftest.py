@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,13 @@ def pytest_report_header() -> str | None:
         return None
     return f"left out, because kcat is not installed (apt-get install kcat): {', '.join(NEED_KCAT)}"
 
+
+for _number, _usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:  # from nohup, or a shell's background: brokers
+        signal.signal(_number, _usual)  # and clients of tests would ignore them too
 
 _numbers = itertools.count(1)
 

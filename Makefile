@@ -8,7 +8,7 @@ WORKERS ?= 3
 DURATION ?= 60
 SEEDS ?= 50
 
-.PHONY: help setup run demo test lint format compat bench fuzz sim chaos generate clean
+.PHONY: help setup run demo test most spark again lint format compat bench fuzz sim chaos generate clean
 
 help:
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,9 +25,16 @@ run: setup ## start a broker on 127.0.0.1:9092, data in ./penstock-data
 demo: setup ## the main job from end to end, with what it does printed
 	$(BIN)/python -m tools.demo
 
-test: setup ## the suite; what needs Spark after the rest, which has the machine for itself
+test: most spark ## the suite; what needs Spark after the rest, which has the machine for itself
+
+most: setup ## the suite but for Spark
 	$(BIN)/pytest -q -m "not chaos" -n $(WORKERS) --ignore=tests/compat --ignore=tests/spark
+
+spark: setup ## what needs Spark
 	$(BIN)/pytest -q -m "not chaos" -n 2 tests/spark
+
+again: setup ## what failed the last time, one at a time
+	$(BIN)/pytest -q --last-failed --last-failed-no-failures none
 
 lint: setup ## formatting, lint, types, imports, generated files
 	$(BIN)/ruff format --check .

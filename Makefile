@@ -15,7 +15,8 @@ help:
 
 setup: $(STAMP) ## prepare .venv, and the Debian packages that tests use where we may
 
-$(STAMP): pyproject.toml requirements.lock setup.py src/penstock/wire/records.py tools/setup.sh
+COMPILED := src/penstock/wire/records.py src/penstock/wire/choosing.py
+$(STAMP): pyproject.toml requirements.lock setup.py $(COMPILED) tools/setup.sh
 	@PYTHON=$(PYTHON) bash tools/setup.sh $(VENV)
 	@touch $@
 

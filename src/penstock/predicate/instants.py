@@ -48,9 +48,12 @@ def compared(sign: str, moment: int) -> Spans:
 
 
 def holds(spans: Spans, timestamp: int) -> bool:
-    return any(first <= timestamp <= last for first, last in spans)
+    for first, last in spans:  # noqa: SIM110  asked of every record
+        if first <= timestamp <= last:
+            return True
+    return False
 
 
 def meets(spans: Spans, least: int, greatest: int) -> bool:
-    """Whether any timestamp between these two is in the set."""
-    return any(first <= greatest and least <= last for first, last in spans)
+    """Whether any timestamp between these two is in the set; none is, where they are crossed."""
+    return any(max(first, least) <= min(last, greatest) for first, last in spans)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.predicate import instants
+from penstock.predicate.instants import Spans
 from penstock.predicate.questions import Question
 from penstock.predicate.terms import And, HeaderTerm, KeyTerm, Node, Not, Or, Term
 
@@ -54,8 +55,15 @@ def _term(term: Term, names: Sequence[bytes], wanted: bool) -> Judge:
     if isinstance(term, KeyTerm):
         question = term.question
         return lambda key, _, __: question(key) is wanted
-    spans = term.spans
-    return lambda _, timestamp, __: instants.holds(spans, timestamp) is wanted
+    return _time(term.spans if wanted else instants.others(term.spans))
+
+
+def _time(spans: Spans) -> Judge:
+    """Nearly always there is one span."""
+    if len(spans) == 1:
+        ((first, last),) = spans
+        return lambda _, timestamp, __: first <= timestamp <= last
+    return lambda _, timestamp, __: instants.holds(spans, timestamp)
 
 
 def _header(place: int, question: Question, wanted: bool) -> Judge:

@@ -215,13 +215,13 @@ def test_what_is_asked_twice_is_looked_up_once(
     orders: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    leader = orders.broker.leader
+    leader = orders.broker.read_leader
 
     def noted(topic: str, index: int) -> Any:
         asked.append(index)
         return leader(topic, index)
 
-    monkeypatch.setattr(orders.broker, "leader", noted)
+    monkeypatch.setattr(orders.broker, "read_leader", noted)
     waits_of(orders, [Place("orders", 0, 10)] * 5, LATER_MS)
     assert asked == [0]
 

@@ -16,16 +16,19 @@ from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
+from penstock.api.viewing import Sieves
 from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.coordination.group.kind import GROUPS
 from penstock.coordination.transaction.kind import TRANSACTION
 from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
 from penstock.log.steps import Steps
+from penstock.metadata.changes import existing_topic
 from penstock.metadata.cluster import Topic
 from penstock.metadata.election import leader_is_new
 from penstock.metadata.image import Image
 from penstock.metadata.records import PartitionRecord
+from penstock.metadata.views import View, is_view
 from penstock.replication.follower import Follower
 from penstock.replication.leader import Leader
 from penstock.replication.replica import Replica
@@ -81,6 +84,7 @@ class Broker:
         self.groups = Coordinator(self, clock, GROUPS)
         self.transactions = Coordinator(self, clock, TRANSACTION)
         self.speakers = AllSpeakers()
+        self.sieves = Sieves()
         self.endings = Endings()
         self.verify: Verify = nobody_to_ask
         """Asks a transaction's coordinator for partitions."""
@@ -122,10 +126,15 @@ class Broker:
         found = self._by_name.get((topic, index))
         if found is not None:
             return found
-        record = self.image.topic(topic)
-        if record is None:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic!r}")
-        return self._open(record, index)
+        return self._open(existing_topic(self.image, topic), index)
+
+    def read_leader(self, topic: str, index: int) -> Leader:
+        """The same for who reads: of a view, the partition that it shows a part of."""
+        found = self._by_name.get((topic, index))
+        if found is not None:
+            return found
+        view = self.image.readable.topic(topic)
+        return self.leader(view.source.name if isinstance(view, View) else topic, index)
 
     def known_leader(self, topic: bytes, index: int, *, by_id: bool) -> Leader | None:
         """A partition that was used before, by the id that its topic is shown under or the bytes of
@@ -140,7 +149,15 @@ class Broker:
 
     def shown_leader(self, shown_id: bytes, index: int) -> Leader:
         """The same by the id that clients know the topic by."""
-        return self.leader_by_id(self.shown_topic(shown_id).id, index)
+        topic = self.shown_topic(shown_id)
+        if isinstance(topic, View):
+            raise is_view(topic)
+        return self.leader_by_id(topic.id, index)
+
+    def read_shown_leader(self, shown_id: bytes, index: int) -> Leader:
+        """For who reads."""
+        topic = self.shown_topic(shown_id)
+        return self.leader_by_id(topic.source.id if isinstance(topic, View) else topic.id, index)
 
     def shown_topic(self, shown_id: bytes) -> Topic:
         topic = self.image.shown.topic(shown_id)

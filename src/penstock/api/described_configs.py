@@ -17,10 +17,17 @@ from penstock.errors import Refused
 from penstock.metadata import group_settings, topic_settings
 from penstock.metadata.cluster import Held
 from penstock.metadata.records import ConfigRecord, TopicRecord
+from penstock.metadata.views import VIEW_OF, VIEW_WHERE, View
 from penstock.settings import Setting
 
 ALL_BROKER_SETTINGS: Mapping[str, Setting] = {**TOPIC_DEFAULTS, **BROKER_SETTINGS}
 INT_MAX = 2_147_483_647
+
+
+VIEW_SETTINGS = (
+    Setting(VIEW_OF, "", "The topic that the view shows a part of."),
+    Setting(VIEW_WHERE, "", "Which of its records: a predicate over key, timestamp and headers."),
+)
 
 
 class Source(IntEnum):
@@ -66,9 +73,9 @@ class Described(NamedTuple):
 
     @property
     def read_only(self) -> bool:
-        """Whether it can only be set in the broker's config, before it starts."""
+        """Whether it can only be set in the broker's config, before it starts, or cannot be set."""
         own = BROKER_SETTINGS.get(self.name)
-        return own is self.setting and not own.dynamic
+        return self.setting in VIEW_SETTINGS or (own is self.setting and not own.dynamic)
 
     @property
     def type(self) -> ConfigType:
@@ -96,6 +103,12 @@ def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
             _layer(setting, Source.DEFAULT, setting.broker_name or name, _value(defaults, setting)),
         ]
         yield Described(name, setting, layers)
+
+
+def describe_view(view: View) -> Iterator[Described]:
+    """It has no settings but what it was made with: its records are its topic's."""
+    for setting, text in zip(VIEW_SETTINGS, (view.source.name, view.held.where), strict=True):
+        yield Described(setting.name, setting, [Layer(Source.DYNAMIC_TOPIC, setting.name, text)])
 
 
 def describe_group(broker: Broker, name: str) -> Iterator[Described]:

@@ -14,6 +14,8 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
+from penstock.api.view_lag import matches_between
+from penstock.api.viewing import Sieve
 from penstock.errors import ErrorCode, Refused
 from penstock.log import reading, scanning
 from penstock.log.damage import check_damage
@@ -22,6 +24,7 @@ from penstock.log.reindexing import reindexed
 from penstock.log.scanning import NotABatch
 from penstock.log.segment import Amiss
 from penstock.log.steps import Steps
+from penstock.metadata.views import View
 from penstock.replication.leader import Leader
 from penstock.wire.batch import HEADER_SIZE, BatchHeader
 
@@ -46,7 +49,8 @@ class Lag(NamedTuple):
     this one is new as its leader, and does not know yet where it ends."""
 
     messages: int | None
-    """Offsets up to the high watermark. What retention has removed is not waited for."""
+    """Offsets up to the high watermark, or, in a view, what matches. What retention has removed is
+    not waited for."""
     waiting_ms: int | None
     """Since the time of the first record that was not read. A batch has one time for all of its
     records here, that of its first, so this may be more by as much as the batch spans."""
@@ -69,7 +73,8 @@ def lags(broker: Broker, places: Iterable[Place], now_ms: int) -> Steps[dict[Pla
 
 def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
     try:
-        leader = broker.leader(place.topic, place.partition)
+        leader = broker.read_leader(place.topic, place.partition)
+        sieve = _sieve(broker, place.topic)
     except Refused:
         return UNKNOWN
     if not leader.knows_end:
@@ -77,22 +82,31 @@ def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
     first, end = max(place.offset, leader.log.start_offset), leader.high_watermark
     if first >= end:
         return NOTHING
-    return (yield from _waiting(leader, first, end, now_ms))
+    return (yield from _waiting(leader, sieve, first, end, now_ms))
 
 
-def _waiting(leader: Leader, first: int, end: int, now_ms: int) -> Steps[Lag]:
-    """Files that cannot be read hide the time, and nothing else."""
+def _sieve(broker: Broker, topic: str) -> Sieve | None:
+    view = broker.image.readable.topic(topic) if broker.image.views else None
+    return broker.sieves.of(view) if isinstance(view, View) else None
+
+
+def _waiting(leader: Leader, sieve: Sieve | None, first: int, end: int, now_ms: int) -> Steps[Lag]:
+    """Files that cannot be read hide the time, and of a view how much matches; nothing else."""
+    messages = end - first if sieve is None else None
     try:
-        found = yield from _first_record(leader.log, first, end)
+        if sieve is not None:
+            messages, found = yield from matches_between(leader.log, sieve, first, end)
+        else:
+            found = yield from _first_record(leader.log, first, end)
     except Refused:
-        return Lag(end - first, None)
+        return Lag(messages, None)
     except (OSError, Amiss) as problem:
         log.error("%s-%d: no time is known of %d: %s", leader.topic, leader.index, first, problem)
-        return Lag(end - first, None)
+        return Lag(messages, None)
     if found is None:
-        return NOTHING
+        return NOTHING if messages is not None else UNKNOWN
     time_ms = _time_of(found)
-    return Lag(end - first, None if time_ms < 0 else max(0, now_ms - time_ms))
+    return Lag(messages, None if time_ms < 0 else max(0, now_ms - time_ms))
 
 
 def _first_record(partition: PartitionLog, first: int, end: int) -> Steps[BatchHeader | None]:

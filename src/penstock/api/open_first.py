@@ -65,7 +65,7 @@ def _closed(broker: Broker, named: Iterable[tuple[str, int]]) -> Steps[list[Part
     found: list[PartitionLog] = []
     for number, (topic, index) in enumerate(named, 1):
         try:
-            broker.leader(topic, index)
+            broker.read_leader(topic, index)
         except NotOpen as not_open:
             found.append(not_open.log)
         except Refused:

@@ -20,6 +20,7 @@ COMMANDS = {
     "produce": "penstock.cli.produce",
     "consume": "penstock.cli.consume",
     "group": "penstock.cli.group",
+    "view": "penstock.cli.view",
     "txn": "penstock.cli.txn",
     "pipeline": "penstock.cli.pipeline",
     "log": "penstock.cli.log",

@@ -82,7 +82,7 @@ def create(
 def list_topics(internal: bool, as_json: bool, bootstrap: str, timeout_s: float) -> None:
     """List topics."""
     with connect(bootstrap, timeout_s) as client:
-        found = client.metadata().topics.values()
+        found = client.metadata().stored.values()
     shown = sorted(
         (each for each in found if internal or not each.is_internal), key=lambda t: t.name
     )

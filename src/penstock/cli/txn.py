@@ -97,7 +97,7 @@ def _show_list(found: list[Listed], as_json: bool) -> None:
 def _list_hanging(client: WireClient, idle_ms: int, as_json: bool) -> None:
     from penstock.client.hanging import hanging_in  # noqa: PLC0415
 
-    found = hanging_in(client, sorted(client.metadata().topics), idle_ms)
+    found = hanging_in(client, sorted(client.metadata().stored), idle_ms)
     if as_json:
         emit_json([each._asdict() for each in found])
     elif found:

@@ -124,7 +124,7 @@ def current_targets(client: WireClient) -> tuple[dict[Named, Held], Plan]:
     moving: Mapping[Named, Move] = moves(client)
     told = client.retry(lambda deadline: client.metadata(deadline=deadline))
     held, targets = {}, {}
-    for name, topic in sorted(told.topics.items()):
+    for name, topic in sorted(told.stored.items()):
         for index, each in topic.partitions.items():
             held[name, index] = Held(each.replicas, each.leader, topic.is_internal)
             removing = moving[name, index].removing if (name, index) in moving else ()

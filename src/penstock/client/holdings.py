@@ -25,7 +25,7 @@ def all_partitions(client: WireClient) -> dict[Named, Partition]:
     told = client.retry(lambda deadline: client.metadata(deadline=deadline))
     return {
         (name, index): each
-        for name, topic in sorted(told.topics.items())
+        for name, topic in sorted(told.stored.items())
         for index, each in topic.partitions.items()
     }
 

@@ -44,6 +44,8 @@ class Topic:
     """The topic that had its partitions before, if it is what was left of one."""
     sealed_first: int = -1
     """Which of them is the first one here."""
+    view_of: str = ""
+    """The topic that this one shows a part of, if it is a view."""
 
     @property
     def writable(self) -> int:
@@ -92,6 +94,11 @@ class Metadata:
     topics: dict[str, Topic] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def stored(self) -> dict[str, Topic]:
+        """Topics with records of their own: all but views."""
+        return {name: topic for name, topic in self.topics.items() if not topic.view_of}
+
     @classmethod
     def of(cls, response: MetadataResponse) -> Metadata:
         made = cls(response.cluster_id, response.controller_id)
@@ -116,6 +123,7 @@ def _topic(name: str, told: MetadataResponseTopic) -> Topic:
         _id(told.log_id),
         told.sealed_from,
         told.sealed_first,
+        told.view_of,
     )
 
 

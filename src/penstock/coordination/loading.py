@@ -15,7 +15,6 @@ from penstock.coordination.held import Held
 from penstock.coordination.pace import Pace
 from penstock.coordination.turn import Event
 from penstock.errors import Malformed, Refused
-from penstock.log.cleaning import DECOMPRESSED_BYTES_MAX
 from penstock.log.partition_log import PartitionLog
 from penstock.log.producer_state import marker_in
 from penstock.log.reindexing import reindexed
@@ -29,6 +28,7 @@ from penstock.wire.batch import (
     size_at,
 )
 from penstock.wire.batch_builder import Marker, records_of
+from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
 from penstock.wire.records import pairs
 from penstock.wire.stored_codec import StoredKey, decode_key, decode_value
 

@@ -20,10 +20,9 @@ from penstock.log.producer_state import Producer, marker_in
 from penstock.log.segment import Segment
 from penstock.wire.batch import BatchHeader, check, read_header, size_at
 from penstock.wire.batch_builder import rebuild, records_of, sliced_spans
+from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
 from penstock.wire.records import Span
 from penstock.world.ports import Buffer
-
-DECOMPRESSED_BYTES_MAX = 256 << 20
 
 
 def batches_in(chunk: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:

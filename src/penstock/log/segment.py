@@ -26,6 +26,7 @@ from penstock.log.scanning import (
     Read,
 )
 from penstock.log.steps import Pauses
+from penstock.log.tag_index import TagIndex
 from penstock.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from penstock.log.time_index import TimeIndex
 from penstock.wire.batch import NO_TIMESTAMP
@@ -74,6 +75,7 @@ class Segment:
         "sealed",
         "size",
         "suffix",
+        "tags",
         "times",
         "times_reindexed",
         "unsynced_indexes",
@@ -115,6 +117,8 @@ class Segment:
         self.written_back = 0
         """Up to where the kernel has been asked to begin writing."""
         self.unsynced_indexes: list[File] = []
+        self.tags: TagIndex | None = None
+        """What views have been told of it."""
 
     def blank(self) -> Segment:
         """One of the same name that nothing is known of yet."""

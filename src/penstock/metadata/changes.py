@@ -29,8 +29,10 @@ from penstock.metadata.records import (
     encode,
     partition_key,
     topic_key,
+    view_key,
 )
 from penstock.metadata.store import Check, Put
+from penstock.metadata.views import View, is_view
 
 T = TypeVar("T")
 
@@ -114,12 +116,14 @@ def _first_configs(configs: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def delete_topic(image: Image, name: str, *, nonce: bytes) -> Commit[TopicRecord]:
+    """With all views of it."""
     topic = existing_topic(image, name)
+    views = [view_key(view.name) for view, _ in image.views.of(topic.id)]
     return Commit(
         answer=topic.record,
         checks=topic_checks(image, topic),
         puts=[catalog_put(nonce), (deleted_key(topic.id), encode(DeletedRecord(name=name)))],
-        deletes=[topic_key(name)],
+        deletes=[topic_key(name), *views],
         behind=[partition_key(topic.id, index) for index in range(topic.record_count)],
         makes_room=True,
     )
@@ -203,9 +207,12 @@ def rewrite_topic(
 
 def existing_topic(image: Image, name: str) -> Topic:
     topic = image.topic(name)
-    if topic is None:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
-    return topic
+    if topic is not None:
+        return topic
+    view = image.readable.topic(name)
+    if isinstance(view, View):
+        raise is_view(view)
+    raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
 
 
 def topic_checks(image: Image, topic: Topic) -> Sequence[Check]:

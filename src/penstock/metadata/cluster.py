@@ -50,12 +50,12 @@ class Broker:
 class Topic:
     """A topic as long as it has the same id; changed in place."""
 
-    __slots__ = ("_table", "config", "record", "revision")
+    __slots__ = ("config", "record", "revision", "table")
 
     def __init__(self, record: TopicRecord, revision: int, table: Partitions) -> None:
         self.record = record
         self.revision = revision
-        self._table = table
+        self.table = table
         self.config: TopicConfig | None = None
         """Kept here until something it depends on changes; ask `Settings.of_topic`."""
 
@@ -90,17 +90,17 @@ class Topic:
     @property
     def partitions(self) -> Sequence[PartitionRecord | None]:
         """By index. None only while the store is changed by hand or not wholly loaded."""
-        records, count = self._table.records, self.record.partitions
+        records, count = self.table.records, self.record.partitions
         return records if len(records) <= count else records[:count]
 
     @property
     def record_count(self) -> int:
         """Of partitions that there are or were."""
-        return len(self._table.records)
+        return len(self.table.records)
 
     def last_record(self, index: int) -> PartitionRecord | None:
         """Of a partition that may have gone: its record is left, for one that comes after it."""
-        return self._table.get(index)
+        return self.table.get(index)
 
     def has_lost(self, index: int) -> bool:
         """Whether there was such a partition, and is no more."""
@@ -118,7 +118,7 @@ class Topic:
 
     def log_id(self, index: int) -> bytes:
         """What the log of a partition is known by, on disk and in committed offsets."""
-        record = self._table.get(index)
+        record = self.table.get(index)
         return (record.log_id if record else b"") or self.id
 
     @property
@@ -127,10 +127,10 @@ class Topic:
         return self.id, *self.record.log_ids
 
     def partition(self, index: int) -> PartitionRecord | None:
-        return self._table.get(index) if index < self.record.partitions else None
+        return self.table.get(index) if index < self.record.partitions else None
 
     def partition_revision(self, index: int) -> int:
-        return self._table.revisions[index]
+        return self.table.revisions[index]
 
 
 class Partitions:
@@ -199,6 +199,8 @@ class Changed:
     group_configs: set[str] = field(default_factory=set)
     """Groups that got other settings of their own, by name; there may be no such groups yet."""
     features: bool = False
+    views: dict[str, Topic | None] = field(default_factory=dict)
+    """New, with another number of partitions, or gone; by name."""
 
 
 def _place(ids: Sequence[bytes], wanted: bytes) -> int:

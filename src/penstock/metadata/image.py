@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic, hold, replicas_of
+from penstock.metadata.readable import Readable
 from penstock.metadata.records import (
     CATALOG,
     CLUSTER,
@@ -35,6 +36,7 @@ from penstock.metadata.records import (
     SecretRecord,
     TermRecord,
     TopicRecord,
+    ViewRecord,
     broker_key,
     decode,
     deleted_key,
@@ -42,11 +44,13 @@ from penstock.metadata.records import (
     member_key,
     partition_key,
     topic_key,
+    view_key,
 )
 from penstock.metadata.sealed_topics import SealedTopics
 from penstock.metadata.settings import Settings
 from penstock.metadata.shown_ids import ShownIds
 from penstock.metadata.store import Check, Entry, Event
+from penstock.metadata.views import View, Views
 
 R = TypeVar("R", bound=Record)
 
@@ -72,6 +76,8 @@ class Image:
         self._by_id: dict[bytes, Topic] = {}
         self.shown = ShownIds()
         self.sealed = SealedTopics()
+        self.views = Views()
+        self.readable = Readable()
         self._by_collision: dict[str, str] = {}
         self._tables: dict[bytes, Partitions] = {}
         self._brokers: dict[int, Broker] = {}
@@ -89,6 +95,7 @@ class Image:
             "members": self._on_member,
             "deleted": self._on_deleted,
             "configs": self._on_config,
+            "views": self._on_view,
         }
 
     # Lookups
@@ -211,6 +218,8 @@ class Image:
             yield deleted_key(topic_id), deleted.record, deleted.revision
         for name, topic in self._topics.items():
             yield topic_key(name), topic.record, topic.revision
+        for view, revision in self.views.held():
+            yield view_key(view.name), view, revision
         for topic_id, table in self._tables.items():
             for index, record in enumerate(table.records):
                 if record is not None:
@@ -298,6 +307,7 @@ class Image:
         self.shown.add(topic)
         if topic.id not in changed.created:
             changed.altered[topic.id] = topic
+        self._show_views(topic, changed)
         if after < before:
             self._replicas_held = None
             changed.reduced[topic.id] = range(after, before)
@@ -311,6 +321,8 @@ class Image:
         self.sealed.add(topic)
         self._by_collision[_collision(record.name)] = record.name
         changed.created[record.topic_id] = topic
+        self.readable.add(topic)
+        self._show_views(topic, changed)
         for index, partition in enumerate(table.records):
             if partition is not None:
                 changed.partitions[record.topic_id, index] = None
@@ -320,13 +332,50 @@ class Image:
         del self._topics[topic.name], self._by_id[topic.id]
         self.shown.remove(topic)
         self.sealed.remove(topic)
-        if self.colliding(topic.name) == topic.name:
-            del self._by_collision[_collision(topic.name)]
+        self.readable.remove(topic)
+        for view, _ in self.views.of(topic.id):
+            self._hide_view(view.name, changed)
+        self._free_name(topic.name)
         if not topic.record_count:
             del self._tables[topic.id]
         changed.altered.pop(topic.id, None)
         if changed.created.pop(topic.id, None) is None:
             changed.deleted[topic.id] = topic
+
+    def _on_view(self, name: str, entry: Entry | None, changed: Changed) -> None:
+        if self.views.remove(name) is not None:
+            self._hide_view(name, changed)
+            self._free_name(name)
+        if entry is None:
+            return
+        record = decode(ViewRecord, entry.key, entry.value)
+        self.views.put(record, entry.revision)
+        self._by_collision[_collision(name)] = name
+        source = self._by_id.get(record.source_id)
+        if source is not None:
+            self._show_view(View(record, entry.revision, source), changed)
+
+    def _free_name(self, name: str) -> None:
+        if self.colliding(name) == name:
+            del self._by_collision[_collision(name)]
+
+    def _show_views(self, source: Topic, changed: Changed) -> None:
+        """It is there now, or has another number of partitions."""
+        for record, revision in self.views.of(source.id):
+            self._hide_view(record.name, changed)
+            self._show_view(View(record, revision, source), changed)
+
+    def _show_view(self, view: View, changed: Changed) -> None:
+        self.readable.add(view)
+        self.shown.add(view)
+        changed.views[view.name] = view
+
+    def _hide_view(self, name: str, changed: Changed) -> None:
+        view = self.readable.topic(name)
+        if isinstance(view, View):
+            self.readable.remove(view)
+            self.shown.remove(view)
+            changed.views[name] = None
 
     def _on_partition(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         topic_hex, _, number = rest.partition("/")

@@ -157,6 +157,19 @@ class TopicRecord(Record, frozen=True):
     sealed: Sealed | None = None
 
 
+class ViewRecord(Record, frozen=True):
+    """A topic to read that has no records of its own. It never changes: for another predicate there
+    is another view."""
+
+    name: str
+    view_id: bytes
+    source_id: bytes
+    """Of the topic that it shows a part of."""
+    where: str
+    """Which part: a predicate."""
+    created_ms: int
+
+
 class DeletedRecord(Record, frozen=True):
     """A topic that there was. A broker that was away when it was deleted removes its logs by this;
     only the last ones that were deleted are kept."""
@@ -275,6 +288,10 @@ def member_key(node_id: int) -> str:
 
 def topic_key(name: str) -> str:
     return f"/topics/{name}"
+
+
+def view_key(name: str) -> str:
+    return f"/views/{name}"
 
 
 def deleted_key(topic_id: bytes) -> str:

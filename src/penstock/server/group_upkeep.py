@@ -40,7 +40,7 @@ class GroupUpkeep:
 
     def start(self) -> None:
         image = self._broker.image
-        self._sizes = {topic.name: _size(topic) for topic in image.topics.values()}
+        self._sizes = {topic.name: _size(topic) for topic in image.readable.topics.values()}
         self._groups.follow()
         self._coordinating.keep(asyncio.create_task(self._forget_old()))
 
@@ -68,8 +68,21 @@ class GroupUpkeep:
                 self._sizes[topic.name] = _size(topic)
                 self._changed.add(topic.name)
                 self._has_fewer |= topic.id in changed.reduced
+        for name, view in changed.views.items():
+            self._follow_view(name, view)
         if self._changed and (self._sweep is None or self._sweep.done()):
             self._sweep = self._coordinating.keep(asyncio.create_task(self._tell_groups()))
+
+    def _follow_view(self, name: str, view: Topic | None) -> None:
+        if view is None:
+            self._sizes.pop(name, None)
+            self._deleted[name] = self._clock.now_ms()
+        elif self._sizes.get(name) == _size(view):
+            return
+        else:
+            self._has_fewer |= view.shown_id != view.id
+            self._sizes[name] = _size(view)
+        self._changed.add(name)
 
     async def _tell_groups(self) -> None:
         """One sweep at a time, for all topics that have changed since the last one."""

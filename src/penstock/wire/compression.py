@@ -35,6 +35,9 @@ _ZSTD_HEADER_BYTES_MAX = 18
 _ZSTD_CHECKSUM_FLAG = 0x04
 _ZSTD_REPEATED_BYTE = 1
 
+DECOMPRESSED_BYTES_MAX = 256 << 20
+"""Of one batch, for who looks into what is stored: no producer gets more of it past the broker."""
+
 _FRAMES_MAX = 64
 """Clients send one gzip member or lz4 frame; each further one costs a copy of what comes after."""
 

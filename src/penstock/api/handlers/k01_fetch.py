@@ -22,11 +22,13 @@ from penstock.api.fetch_sessions import Fetching, Key
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
 from penstock.api.slices import in_slices
+from penstock.api.viewing import Viewing
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps
+from penstock.metadata.views import View
 from penstock.replication.follower import Follower
 from penstock.replication.leader import Leader
 from penstock.replication.replica import Replica
@@ -97,6 +99,8 @@ class Fetch:
     warmed: int = 0
     reindexed: set[Segment] = field(default_factory=set)
     time_is_up: bool = False
+    viewing: dict[Key, Viewing] = field(default_factory=dict)
+    """How far partitions of views have been looked at."""
     seen: Gathered | None = None
     """While it waits: what there was at the last look."""
 
@@ -169,11 +173,16 @@ class Fetch:
             ):
                 found.must_answer |= leader.over is not None  # another would not wake us
                 found.marks[number] = self.mark(leader)
-                found.size -= len(data.records or b"")
+                found.size -= self.counted(key, data)
                 wanted = self.fetching.partitions[number][1]
                 found.answers[number] = key, self.look_at(key, wanted, found)[0]
         self.check_open(found)
         return found
+
+    def counted(self, key: Key, data: PartitionData) -> int:
+        """The bytes that are worth an answer: not what tells of a view that nothing has matched."""
+        viewing = self.viewing.get(key) if self.viewing else None
+        return 0 if viewing is not None and not viewing.has_match else len(data.records or b"")
 
     def check_open(self, found: Gathered) -> None:
         """Logs that take long to open are waited for, in place of records."""
@@ -201,7 +210,7 @@ class Fetch:
         try:
             leader = self.leader(key)
             leader.log.write_out()  # should that fail, it is not this partition's reading
-            self.read_safely(leader, wanted, data, found)
+            self.read_safely(key, leader, wanted, data, found)
         except Refused as refused:
             if isinstance(refused, NotOpen):
                 found.closed.append(refused.log)
@@ -210,24 +219,32 @@ class Fetch:
             found.must_answer = True
         return data, leader
 
+    def view(self, key: Key) -> View | None:
+        topic, topic_id, _ = key
+        image = self.broker.image
+        found = image.shown.topic(topic_id) if self.by_id else image.readable.topic(topic)
+        return found if isinstance(found, View) else None
+
     def leader(self, key: Key) -> Replica:
         topic, topic_id, index = key
         broker = self.broker
         try:
             if self.by_id:
-                return broker.shown_leader(topic_id, index)
-            return broker.leader(topic, index)
+                return broker.read_shown_leader(topic_id, index)
+            return broker.read_leader(topic, index)
         except NotOpen:
             raise
         except Refused as refused:
             if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER or not self.may_follow:
                 raise
             shown = broker.image.shown
-            known = shown.topic(topic_id) if self.by_id else broker.image.topic(topic)
-            return broker.follower((known.id if known else topic_id, index))
+            known = shown.topic(topic_id) if self.by_id else broker.image.readable.topic(topic)
+            source = known.source if isinstance(known, View) else known
+            return broker.follower((source.id if source else topic_id, index))
 
     def read_safely(
         self,
+        key: Key,
         leader: Replica,
         wanted: FetchPartition,
         data: PartitionData,
@@ -235,7 +252,7 @@ class Fetch:
     ) -> None:
         """A partition whose files cannot be read must not keep the others from being read."""
         try:
-            self.read(leader, wanted, data, found)
+            self.read(key, leader, wanted, data, found)
         except Cold as cold:
             self.warmed += 1
             raise NotYet(partial(self.broker.warm, cold)) from None
@@ -257,6 +274,7 @@ class Fetch:
 
     def read(
         self,
+        key: Key,
         leader: Replica,
         wanted: FetchPartition,
         data: PartitionData,
@@ -286,6 +304,9 @@ class Fetch:
         if committed:
             before = data.last_stable_offset
             data.aborted_transactions = []
+        if self.broker.image.views and (view := self.view(key)) is not None:
+            self.read_view(key, view, leader, wanted, data, before, found)
+            return
         room, most = self.max_bytes - found.size, wanted.partition_max_bytes
         slice_ = partition.read(
             wanted.fetch_offset,
@@ -301,6 +322,34 @@ class Fetch:
             end = slice_.next_offset
             data.aborted_transactions = aborted_between(partition, wanted.fetch_offset, end)
         found.size += slice_.range.length
+
+    def read_view(
+        self,
+        key: Key,
+        view: View,
+        leader: Replica,
+        wanted: FetchPartition,
+        data: PartitionData,
+        before: int,
+        found: Gathered,
+    ) -> None:
+        """A chunk at a time, with pauses between."""
+        viewing = self.viewing.get(key)
+        if viewing is None:
+            sieve = self.broker.sieves.of(view)
+            viewing = self.viewing[key] = Viewing(sieve, wanted.fetch_offset)
+        most = min(wanted.partition_max_bytes, self.max_bytes - found.size)
+        if not viewing.is_at_end(before, most):
+            viewing.go_on(leader.log, before, most, cold_ok=self.warmed > WARMED_AT_MOST)
+            if not viewing.is_at_end(before, most):
+                raise NotYet(lambda: self.broker.in_steps(_pause()))
+        data.records = viewing.chosen(leader.log)
+        if data.aborted_transactions is not None:
+            data.aborted_transactions = aborted_between(
+                leader.log, wanted.fetch_offset, viewing.offset
+            )
+        found.must_answer |= viewing.has_passed_much
+        found.size += self.counted(key, data)
 
     def diverges(self, leader: Replica, wanted: FetchPartition, data: PartitionData) -> bool:
         """Whether the reader's last record is not the one that stands there now (KIP-595)."""
@@ -335,6 +384,10 @@ class Fetch:
             if not told or key[1] != told[-1].topic_id or key[0] != told[-1].topic:
                 told.append(FetchableTopicResponse(key[0], key[1], []))
             told[-1].partitions.append(data)
+
+
+def _pause() -> Steps[None]:
+    yield None
 
 
 def _as_it_is(answer: FetchResponse) -> FetchResponse:

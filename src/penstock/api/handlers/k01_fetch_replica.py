@@ -101,6 +101,7 @@ class ReplicaFetch(Fetch):
 
     def read(
         self,
+        key: Key,
         leader: Replica,
         wanted: FetchPartition,
         data: PartitionData,

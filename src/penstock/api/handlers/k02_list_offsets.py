@@ -201,6 +201,6 @@ def _leader(broker: Broker, topic: str, wanted: ListOffsetsPartition, version: i
         raise Refused(
             ErrorCode.UNSUPPORTED_VERSION, f"{question} is not known to version {version}"
         )
-    leader = broker.leader(topic, wanted.partition_index)
+    leader = broker.read_leader(topic, wanted.partition_index)
     leader.check_epoch(wanted.current_leader_epoch)
     return leader

@@ -27,6 +27,7 @@ from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import INTERNAL
 from penstock.metadata.records import PartitionRecord, TopicRecord
+from penstock.metadata.views import View
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k03_metadata import (
     MetadataRequest,
@@ -52,7 +53,7 @@ Asked = tuple[str | None, bytes]
 def metadata(broker: Broker, request: MetadataRequest, call: Call) -> Outcome[MetadataResponse]:
     wanted = request.topics
     if wanted is None or (call.version == 0 and not wanted):
-        return _answer(broker, call.version, list(broker.image.topics.values()))
+        return _answer(broker, call.version, list(broker.image.readable.topics.values()))
     asked = list(dict.fromkeys([(item.name, item.topic_id) for item in wanted]))
     if call.version < BY_ID_SINCE and any(
         name is None or topic_id != NULL_UUID for name, topic_id in asked
@@ -77,10 +78,11 @@ def _refused(asked: Asked) -> MetadataResponseTopic:
 
 
 def _to_create(image: Image, asked: Sequence[Asked]) -> list[str]:
+    known = image.readable.topics
     missing = (
         name
         for name, topic_id in asked
-        if name and topic_id == NULL_UUID and image.topic(name) is None and name not in INTERNAL
+        if name and topic_id == NULL_UUID and name not in known and name not in INTERNAL
     )
     return sorted(islice(missing, CREATED_MAX))
 
@@ -91,7 +93,7 @@ def _creation(
     topic_id = broker.chance.uuid()
 
     def decide(image: Image) -> Commit[Any]:
-        if image.topic(name):  # someone else was faster
+        if image.readable.topic(name):  # someone else was faster
             return Commit(None)
         if collision is not None:
             raise collides(name, collision)
@@ -116,7 +118,7 @@ def _find(
 def _found(image: Image, asked: Asked, created: Created) -> Found:
     name, topic_id = asked
     by_id = topic_id != NULL_UUID
-    topic = image.shown.topic(topic_id) if by_id else image.topic(name or "")
+    topic = image.shown.topic(topic_id) if by_id else image.readable.topic(name or "")
     if topic is not None:
         return topic
     code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -166,6 +168,8 @@ def _describe(
 
 def _tell_origin(topic: Topic, answer: MetadataResponseTopic) -> None:
     """For readers of our own: what a partition was before its topic lost some."""
+    if isinstance(topic, View):
+        answer.view_of = topic.source.name
     if topic.record.closing is not None:
         answer.open_partitions = topic.open_partitions
     if topic.shown_id != topic.id:

@@ -191,7 +191,7 @@ def commit_topic(
 ) -> list[ErrorCode]:
     """What is to be said of each partition."""
     image = turn.image
-    topic = image.shown.topic_meant(asked.topic_id) if by_id else image.topic(asked.name)
+    topic = image.shown.topic_meant(asked.topic_id) if by_id else image.readable.topic(asked.name)
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     codes = []
     for part in asked.partitions:

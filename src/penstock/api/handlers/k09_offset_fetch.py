@@ -129,7 +129,7 @@ class _Lookup:
     def _everything(self, group: Group) -> Steps[list[Topic]]:
         found = []
         for name, partitions in list(group.offsets.items()):
-            topic = self._broker.image.topic(name)
+            topic = self._broker.image.readable.topic(name)
             places = [each for each in partitions.items() if is_of(topic, *each)]
             if topic is not None and places:
                 found.append(Topic(name, topic.shown_id, places))
@@ -149,7 +149,7 @@ class _Lookup:
 
 
 def _of_topic(image: Image, group: Group, asked: OffsetFetchRequestTopics, by_id: bool) -> Topic:
-    topic = image.shown.topic_meant(asked.topic_id) if by_id else image.topic(asked.name)
+    topic = image.shown.topic_meant(asked.topic_id) if by_id else image.readable.topic(asked.name)
     name = topic.name if topic is not None else asked.name
     committed = group.offsets.get(name, {}) if topic is not None else {}
     found = ((index, committed.get(index, NOWHERE)) for index in asked.partition_indexes)
@@ -186,7 +186,7 @@ def _without_unstable(
         return found
     known = {(each.name, index) for each in found for index, _ in each.places}
     for name, index in sorted(awaited - known):
-        topic = image.topic(name)
+        topic = image.readable.topic(name)
         if topic is not None:
             found.append(Topic(name, topic.shown_id, [(index, UNSTABLE)]))
     return found
@@ -194,7 +194,7 @@ def _without_unstable(
 
 def _read_from(image: Image, name: str, index: int) -> list[tuple[str, int]]:
     """Of a sealed topic, also what was committed before it was."""
-    topic = image.topic(name)
+    topic = image.readable.topic(name)
     sealed = topic.record.sealed if topic is not None else None
     return [(name, index)] + ([(sealed.name, sealed.first + index)] if sealed else [])
 

@@ -23,6 +23,7 @@ from penstock.metadata.changes import PARTITIONS_MAX, Commit, alike, collides, c
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.metadata.records import TopicRecord
+from penstock.metadata.view_changes import create_view, names_view
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k19_create_topics import (
     CreatableReplicaAssignment,
@@ -79,6 +80,9 @@ def _create(
     broker: Broker, image: Image, topic: CreatableTopic, topic_id: bytes, now_ms: int
 ) -> Commit[TopicRecord]:
     refuse_internal(topic.name)
+    configs = {config.name: config.value for config in topic.configs}
+    if names_view(configs):
+        return _create_view(image, topic, configs, topic_id, now_ms)
     assignments = _assignments(topic.assignments)
     partitions, replication = topic.num_partitions, topic.replication_factor
     if not assignments:
@@ -93,7 +97,27 @@ def _create(
         partitions=partitions,
         replication=replication,
         assignments=assignments,
-        configs={config.name: config.value for config in topic.configs},
+        configs=configs,
+    )
+
+
+def _create_view(
+    image: Image,
+    topic: CreatableTopic,
+    configs: Mapping[str, str | None],
+    view_id: bytes,
+    now_ms: int,
+) -> Commit[TopicRecord]:
+    if topic.assignments:
+        raise Refused(ErrorCode.INVALID_REQUEST, "a view has no replicas of its own to be placed")
+    return create_view(
+        image,
+        topic.name,
+        configs,
+        view_id=view_id,
+        now_ms=now_ms,
+        partitions=topic.num_partitions,
+        replication=topic.replication_factor,
     )
 
 

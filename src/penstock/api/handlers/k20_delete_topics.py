@@ -19,6 +19,8 @@ from penstock.metadata.changes import Commit, delete_topic
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.metadata.records import TopicRecord
+from penstock.metadata.view_changes import delete_view
+from penstock.metadata.views import View
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k20_delete_topics import (
     DeletableTopicResult,
@@ -79,6 +81,9 @@ def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> 
         if name in names:
             raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is in this request by name as well")
     refuse_internal(name)
+    view = image.readable.topic(name)
+    if isinstance(view, View):
+        return delete_view(image, view, nonce=nonce)
     return delete_topic(image, name, nonce=nonce)
 
 

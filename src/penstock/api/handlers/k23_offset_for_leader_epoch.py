@@ -53,7 +53,7 @@ def _topics(broker: Broker, request: OffsetForLeaderEpochRequest, version: int) 
 def _answer(broker: Broker, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
     answer = EpochEndOffset(partition=wanted.partition)
     try:
-        leader = broker.leader(topic, wanted.partition)
+        leader = broker.read_leader(topic, wanted.partition)
         leader.check_epoch(wanted.current_leader_epoch)
         answer.leader_epoch, answer.end_offset = leader.epoch_end_offset(wanted.leader_epoch)
     except Refused as refused:

@@ -21,6 +21,7 @@ from penstock.api.described_configs import (
     describe_group,
     describe_other_broker,
     describe_topic,
+    describe_view,
 )
 from penstock.api.outcome import Outcome
 from penstock.api.slices import SLICE_HEAVY, Writing, in_slices
@@ -28,6 +29,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
 from penstock.metadata import group_settings
 from penstock.metadata.changes import existing_topic
+from penstock.metadata.views import View
 from penstock.wire.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
@@ -82,13 +84,20 @@ def _wanted(request: DescribeConfigsRequest) -> dict[Key, frozenset[str]]:
 def _describe(broker: Broker, kind: int, name: str) -> Iterable[Described]:
     match kind:
         case ResourceType.TOPIC:
-            return describe_topic(broker, existing_topic(broker.image, name).record)
+            return _describe_topic(broker, name)
         case ResourceType.BROKER:
             return _describe_broker(broker, broker_named(broker, name))
         case ResourceType.GROUP:
             group_settings.check_name(name)
             return describe_group(broker, name)
     raise without_settings(kind)
+
+
+def _describe_topic(broker: Broker, name: str) -> Iterable[Described]:
+    view = broker.image.readable.topic(name)
+    if isinstance(view, View):
+        return describe_view(view)
+    return describe_topic(broker, existing_topic(broker.image, name).record)
 
 
 def _describe_broker(broker: Broker, node_id: int | None) -> Iterable[Described]:

@@ -112,7 +112,7 @@ class _Deletion:
 
 
 def _check(image: Image, topic: str, index: int, *, is_read: bool) -> ErrorCode:
-    known = image.topic(topic)
+    known = image.readable.topic(topic)
     if known is None or known.partition(index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE

@@ -47,7 +47,7 @@ def describe_topic_partitions(
         response.topics.append(answer)
         room -= len(answer.partitions)
         after = first + len(answer.partitions)
-        topic = image.topic(name)
+        topic = image.readable.topic(name)
         if topic is not None and after < topic.record.partitions:
             response.next_cursor = Cursor(name, after)
             break
@@ -64,14 +64,14 @@ def _names(image: Image, request: DescribeTopicPartitionsRequest, start: Cursor)
             raise Refused(
                 ErrorCode.INVALID_REQUEST, "the cursor is at a topic that was not asked for"
             )
-    return sorted(name for name in asked or image.topics if name >= start.topic_name)
+    return sorted(name for name in asked or image.readable.topics if name >= start.topic_name)
 
 
 def _describe(
     broker: Broker, name: str, first: int, room: int
 ) -> DescribeTopicPartitionsResponseTopic:
     image = broker.image
-    topic = image.topic(name)
+    topic = image.readable.topic(name)
     if topic is None:
         return DescribeTopicPartitionsResponseTopic(_missing(image, name), name)
     answer = DescribeTopicPartitionsResponseTopic(

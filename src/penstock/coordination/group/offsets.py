@@ -108,7 +108,7 @@ def is_awaited(group: Group, topic: str, partition: int) -> bool:
 def strays(image: Image, group: Group, topics: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Partitions with offsets whose topic is no more, whatever has its name now."""
     for name in topics:
-        topic = image.topic(name)
+        topic = image.readable.topic(name)
         for partition, committed in group.offsets.get(name, {}).items():
             if is_of(topic, partition, committed):
                 continue

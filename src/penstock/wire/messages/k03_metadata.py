@@ -234,6 +234,7 @@ class MetadataResponseTopic(Struct):
     log_id: bytes = NULL_UUID
     sealed_from: str = ""
     sealed_first: int = -1
+    view_of: str = ""
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[MetadataResponseTopic, int]:
@@ -275,6 +276,7 @@ class MetadataResponseTopic(Struct):
         log_id: bytes = NULL_UUID
         sealed_from: str = ""
         sealed_first: int = -1
+        view_of: str = ""
         if version >= 9:
             if buf[at]:
                 count, at = read_tag_count(buf, at)
@@ -291,6 +293,8 @@ class MetadataResponseTopic(Struct):
                     elif tag == 10003:
                         (sealed_first,) = _PACKED_1.unpack_from(buf, at)
                         at += 4
+                    elif tag == 10004:
+                        view_of, at = read_compact_string(buf, at)
                     else:
                         at = end
                     check_tag(at, end)
@@ -307,6 +311,7 @@ class MetadataResponseTopic(Struct):
             log_id,
             sealed_from,
             sealed_first,
+            view_of,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -348,6 +353,10 @@ class MetadataResponseTopic(Struct):
                 value = Sink()
                 value += _PACKED_1.pack(self.sealed_first)
                 tagged.append((10003, value))
+            if self.view_of != "":
+                value = Sink()
+                write_compact_string(value, self.view_of)
+                tagged.append((10004, value))
             if tagged:
                 write_tagged(out, tagged)
             else:

@@ -58,13 +58,13 @@ def _are_there(partitions: Iterable[int], size: int) -> bool:
 
 
 def _size(image: Image, name: str) -> int:
-    topic = image.topic(name)
+    topic = image.readable.topic(name)
     return topic.record.partitions if topic is not None else 0
 
 
 def _changed_ms(image: Image, name: str) -> int:
     """Since when it has had all of its partitions."""
-    topic = image.topic(name)
+    topic = image.readable.topic(name)
     return max(topic.record.created_ms, topic.record.grown_ms) if topic is not None else 0
 
 
@@ -73,7 +73,7 @@ def _wanted(image: Image, body: Classic, pace: Pace) -> Steps[set[str]]:
     wanted: set[str] = set()
     for each in subscriptions(body):
         topics = topics_of(each) or frozenset()
-        wanted.update(image.topics.keys() & topics)
+        wanted.update(image.readable.topics.keys() & topics)
         if pace.is_spent(1 + len(topics)):
             yield None
     return wanted

@@ -95,7 +95,7 @@ def _seen(body: Classic) -> list[Any]:
 
 
 def _id(image: Image, name: str) -> bytes | None:
-    topic = image.topic(name)
+    topic = image.readable.topic(name)
     return topic.id if topic else None
 
 

@@ -73,7 +73,7 @@ def _described(image: Image, assignment: Assignment) -> k69.Assignment:
     """Of topics that are there: others have no name to be told by."""
     parts = []
     for topic_id, partitions in listed(assignment, lambda topic, each: (topic, each)):
-        topic = image.topic_by_id(topic_id)
+        topic = image.readable.topic_by_id(topic_id)
         if topic is not None:
             parts.append(k69.TopicPartitions(topic.shown_id, topic.name, partitions))
     return k69.Assignment(parts)

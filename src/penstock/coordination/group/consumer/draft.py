@@ -116,7 +116,7 @@ class Draft:
 
     def is_there(self, place: Place) -> bool:
         topic_id, index = place
-        topic = self.turn.image.topic_by_id(topic_id)
+        topic = self.turn.image.readable.topic_by_id(topic_id)
         return topic is not None and index < topic.record.partitions
 
     # -- what changes

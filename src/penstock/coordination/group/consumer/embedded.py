@@ -61,7 +61,7 @@ def by_id(image: Image, parts: Iterable[Owned | Planned]) -> Assignment:
     """Of topics that are there."""
     found: dict[bytes, frozenset[int]] = {}
     for part in parts:
-        topic = image.topic(part.topic)
+        topic = image.readable.topic(part.topic)
         if topic is not None and part.partitions:
             found[topic.id] = found.get(topic.id, frozenset()).union(part.partitions)
     return found
@@ -71,7 +71,7 @@ def plan_bytes(image: Image, assigned: Assignment, protocols: Protocols) -> byte
     """In the version that the member itself speaks."""
     parts = []
     for topic_id, partitions in listed(assigned, lambda topic, each: (topic, each)):
-        topic = image.topic_by_id(topic_id)
+        topic = image.readable.topic_by_id(topic_id)
         if topic is not None:
             parts.append(Planned(topic.name, partitions))
     version = min(_version(protocols), ConsumerProtocolAssignment.MAX_VERSION)

@@ -63,7 +63,7 @@ def look_up_all(draft: Draft) -> None:
 
 def heed_topics(draft: Draft, names: Collection[str]) -> None:
     """These have come or gone."""
-    body, lookups, topics = draft.body, draft.body.lookups, draft.turn.image.topics
+    body, lookups, topics = draft.body, draft.body.lookups, draft.turn.image.readable.topics
     if lookups.search is not None:
         lookups.search.left.extend(name for name in names if name in topics)
     if body.regexes:
@@ -109,7 +109,7 @@ def _search_some(draft: Draft, chars: int) -> None:
         if lookups.search is None:
             text = next(iter(lookups.waiting))
             del lookups.waiting[text]
-            lookups.search = Search(text, draft.turn.image.topics)
+            lookups.search = Search(text, draft.turn.image.readable.topics)
         cost = _search(draft, lookups.search, chars)
         draft.turn.spend(CHAR_COST * cost)
         chars -= cost
@@ -124,7 +124,7 @@ def _search(draft: Draft, search: Search, chars: int) -> int:
     if search.left:
         return cost
     draft.body.lookups.search = None
-    topics = draft.turn.image.topics
+    topics = draft.turn.image.readable.topics
     return cost + _note(draft, search.text, frozenset(n for n in search.found if n in topics))
 
 
@@ -152,7 +152,7 @@ def _sweep(draft: Draft, text: str, names: frozenset[str]) -> int:
     known = draft.regex(text)
     if known is None:
         return 1
-    there = [name for name in names if name in draft.turn.image.topics]
+    there = [name for name in names if name in draft.turn.image.readable.topics]
     cost = cost_chars(text) + sum(map(len, there)) + len(names)
     return cost + _note(draft, text, known.topics - names | matching(text, there))
 

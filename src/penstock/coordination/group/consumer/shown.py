@@ -14,7 +14,7 @@ def shown(image: Image, assignment: Assignment) -> Assignment:
     """To tell a member."""
     found = {}
     for topic_id, partitions in assignment.items():
-        topic = image.topic_by_id(topic_id)
+        topic = image.readable.topic_by_id(topic_id)
         found[topic.shown_id if topic else topic_id] = partitions
     return found
 
@@ -31,5 +31,5 @@ def meant(image: Image, told: Assignment) -> Assignment:
 
 def has_new_ids(image: Image, assignment: Assignment) -> bool:
     """Whether a member may know some of these topics by another id."""
-    topics = (image.topic_by_id(topic_id) for topic_id in assignment)
+    topics = (image.readable.topic_by_id(topic_id) for topic_id in assignment)
     return any(topic is not None and topic.record.shown_id for topic in topics)

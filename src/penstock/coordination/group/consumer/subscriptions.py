@@ -44,13 +44,13 @@ def too_many_names(names: int) -> Refused:
 def subscribed(draft: Draft) -> Subscribed:
     """Of the group as it is, apart from what this turn changes."""
     interests = draft.body.interests
-    interests.look(draft.turn.image.topics)
+    interests.look(draft.turn.image.readable.topics)
     return Subscribed(dict(interests.present), interests.hash)
 
 
 def subscribed_by(draft: Draft, profiles: Iterable[Profile]) -> Subscribed:
     """The same by these members: for a few, as it goes through all of their names."""
-    topics = draft.turn.image.topics
+    topics = draft.turn.image.readable.topics
     names = set().union(*(topics_of(draft, each) for each in profiles))
     there = {name: sized(topics[name]) for name in names if name in topics}
     return Subscribed(there, hash_of(there.values()))
@@ -92,7 +92,7 @@ def wanted(draft: Draft, member: ConsumerMember) -> Assignment:
 
 
 def _subscribes(draft: Draft, profile: Profile, topic_id: bytes) -> bool:
-    topic = draft.turn.image.topic_by_id(topic_id)
+    topic = draft.turn.image.readable.topic_by_id(topic_id)
     if topic is None:
         return False
     if is_in(profile.topics, topic.name):

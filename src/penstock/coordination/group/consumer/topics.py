@@ -27,7 +27,7 @@ def topics_changed(turn: Turn, group: Group, topics: Collection[str]) -> None:
 def look_again(turn: Turn, group: Group, body: Consumer) -> None:
     """In case that nobody told us: there was no coordinator then, say."""
     draft = Draft(turn, group.name, body)
-    body.interests.doubt_all(turn.image.topics)
+    body.interests.doubt_all(turn.image.readable.topics)
     look_up_all(draft)
     renew(draft)
 
@@ -35,7 +35,7 @@ def look_again(turn: Turn, group: Group, body: Consumer) -> None:
 def renew(draft: Draft) -> None:
     """Make a new target if the topics are not those that the last one was made for, or is."""
     body = draft.body
-    draft.turn.spend(2 * body.interests.look(draft.turn.image.topics))
+    draft.turn.spend(2 * body.interests.look(draft.turn.image.readable.topics))
     if draft.resolved or body.interests.hash != body.planned_hash:
         draft.bump()
     settle(draft)

@@ -1,0 +1,308 @@
+"""Views as clients meet them: made and found like topics, read in part, never written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tests.api.desk import NOW_MS, Desk
+from tests.log.compacting import roll_and_compact
+from tests.raw_client import fetch_of, partition_of
+
+from penstock.api import view_lag
+from penstock.api.lag import NOTHING, Lag, Place, lags
+from penstock.api.viewing import Sieve
+from penstock.errors import ErrorCode
+from penstock.wire.batch import read_header, size_at
+from penstock.wire.batch_builder import build_batch, end_marker, read_records
+from penstock.wire.compression import Codec
+from penstock.wire.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from penstock.wire.messages.k01_fetch import PartitionData
+from penstock.wire.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from penstock.wire.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from penstock.wire.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from penstock.wire.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from penstock.wire.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from penstock.wire.messages.k32_describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from penstock.wire.records import Record
+
+EU = "region = 'eu'"
+EARLIEST, LATEST = -2, -1
+VERSION = 12
+
+
+def make(desk: Desk, where: str = EU, *, name: str = "eu", of: str = "orders") -> Any:
+    configs = [CreatableTopicConfig("view.of", of), CreatableTopicConfig("view.where", where)]
+    topic = CreatableTopic(name, num_partitions=-1, replication_factor=-1, configs=configs)
+    return desk.ask(CreateTopicsRequest(topics=[topic])).topics[0]
+
+
+@pytest.fixture
+def orders(desk: Desk) -> Desk:
+    desk.create("orders", 2)
+    assert make(desk).error_code == 0
+    return desk
+
+
+def put(desk: Desk, regions: Sequence[str | None], index: int = 0, **batch: Any) -> None:
+    """A batch with a record for each of the regions, numbered by their values."""
+    leader = desk.broker.leader("orders", index)
+    first = leader.log.end_offset
+    records = [
+        Record(n, NOW_MS + n, b"k%d" % n, b"%d" % (first + n), _headers(region))
+        for n, region in enumerate(regions)
+    ]
+    built = build_batch(records, **batch)
+    leader.log.append(built, read_header(memoryview(built)), NOW_MS, leader.epoch)
+    leader.log.write_out()
+    leader.log.end_sync(leader.log.begin_sync())
+    leader.advance()
+
+
+def _headers(region: str | None) -> tuple[tuple[bytes, bytes | None], ...]:
+    return () if region is None else ((b"region", region.encode()),)
+
+
+def fetched(desk: Desk, offset: int = 0, **more: Any) -> PartitionData:
+    return partition_of(desk.ask(fetch_of("eu", offset, **more), VERSION))
+
+
+def sent(data: PartitionData) -> bytes:
+    assert isinstance(data.records, bytes | bytearray | memoryview)
+    return bytes(data.records)
+
+
+def offsets(data: PartitionData) -> tuple[list[int], int]:
+    """Of the records that came, and where a reader goes on."""
+    found, at, records = [], 0, sent(data)
+    after = -1
+    while at < len(records):
+        batch = records[at : at + size_at(records, at)]
+        found += [each.offset for each in read_records(batch, 1 << 20)]
+        after = read_header(batch).next_offset
+        at += len(batch)
+    return found, after
+
+
+def test_a_view_is_found_in_metadata_by_name_and_by_id(orders: Desk) -> None:
+    by_name = orders.ask(MetadataRequest(topics=[MetadataRequestTopic(name="eu")])).topics[0]
+    source = orders.ask(MetadataRequest(topics=[MetadataRequestTopic(name="orders")])).topics[0]
+    assert (by_name.error_code, by_name.view_of) == (0, "orders")
+    assert by_name.partitions == source.partitions
+    assert by_name.topic_id != source.topic_id
+    wanted = MetadataRequestTopic(topic_id=by_name.topic_id, name=None)
+    assert orders.ask(MetadataRequest(topics=[wanted])).topics[0].name == "eu"
+    listed = [each.name for each in orders.ask(MetadataRequest(topics=None)).topics]
+    assert sorted(listed) == ["eu", "orders"]
+
+
+def test_what_matches_comes_with_its_own_offsets_and_the_reader_goes_on_behind_the_rest(
+    orders: Desk,
+) -> None:
+    put(orders, ["eu", "us", None, "eu"])
+    put(orders, ["us", "us"])
+    assert offsets(fetched(orders)) == ([0, 3], 6)
+    assert fetched(orders).high_watermark == 6
+
+
+def test_batches_that_match_as_a_whole_come_as_they_are(orders: Desk) -> None:
+    put(orders, ["eu", "eu"], producer_id=7, producer_epoch=1, base_sequence=0)
+    whole = partition_of(orders.ask(fetch_of("orders"), VERSION))
+    assert sent(fetched(orders)) == sent(whole)
+
+
+def test_a_stretch_without_a_match_is_spanned_by_an_empty_batch(orders: Desk) -> None:
+    for _ in range(3):
+        put(orders, ["us", "us"])
+    data = sent(fetched(orders))
+    header = read_header(data)
+    assert (header.base_offset, header.next_offset, header.record_count) == (0, 6, 0)
+    assert header.size == len(data)
+    assert header.leader_epoch == orders.broker.leader("orders", 0).epoch
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.SNAPPY, Codec.ZSTD])
+def test_compressed_batches_are_looked_into(orders: Desk, codec: Codec) -> None:
+    put(orders, ["eu", "us", "eu"], codec=codec)
+    assert offsets(fetched(orders)) == ([0, 2], 3)
+
+
+def test_reading_on_from_the_middle_of_a_batch(orders: Desk) -> None:
+    put(orders, ["eu", "eu", "us", "us"])
+    assert offsets(fetched(orders, 1))[1] == 4
+    assert offsets(fetched(orders, 3)) == ([], 4) or 3 not in offsets(fetched(orders, 3))[0]
+
+
+def test_what_was_passed_once_is_not_read_again(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        put(orders, ["eu" if number == 7 else "us"] * 1200)
+    expected = offsets(fetched(orders))
+    assert expected == (list(range(8400, 9600)), 12_000)
+    looked_into: list[int] = []
+    narrowed = Sieve.narrowed
+
+    def counting(sieve: Sieve, batch: Any) -> Any:
+        looked_into.append(read_header(batch).base_offset)
+        return narrowed(sieve, batch)
+
+    monkeypatch.setattr(Sieve, "narrowed", counting)
+    assert offsets(fetched(orders)) == expected
+    assert looked_into == [8400]
+
+
+def test_an_answer_is_no_longer_than_asked_for_and_the_next_goes_on_there(orders: Desk) -> None:
+    for _ in range(20):
+        put(orders, ["eu", "us"] * 200)
+    found: list[int] = []
+    offset, rounds = 0, 0
+    while offset < 8000:
+        got, offset = offsets(fetched(orders, offset, max_bytes=5000))
+        found += got
+        rounds += 1
+    assert found == list(range(0, 8000, 2))
+    assert rounds > 5
+
+
+def test_after_compaction_only_what_is_left_is_shown(desk: Desk) -> None:
+    desk.create("orders", cleanup_policy="compact")
+    make(desk)
+    put(desk, ["eu", "us"])
+    put(desk, ["us", "eu"])
+    assert offsets(fetched(desk))[0] == [0, 3]
+    roll_and_compact(desk.broker.leader("orders", 0).log)
+    assert offsets(fetched(desk))[0] == [3]
+
+
+def test_a_truncated_log_is_looked_at_anew(orders: Desk) -> None:
+    put(orders, ["us"])
+    put(orders, ["us"])
+    assert offsets(fetched(orders)) == ([], 2)
+    log = orders.broker.leader("orders", 0).log
+    log.truncate_to(1)
+    put(orders, ["eu"])
+    assert offsets(fetched(orders)) == ([1], 2)
+
+
+def test_bytes_that_changed_on_the_disk_are_given_out_as_they_are(orders: Desk) -> None:
+    """So that the reader's own check fails, and not a checksum that was made of wrong bytes."""
+    put(orders, ["eu", "us"])
+    log = orders.broker.leader("orders", 0).log
+    path = log.segments[0].file.path
+    with open(path, "r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"X")
+    whole = partition_of(orders.ask(fetch_of("orders"), VERSION))
+    assert sent(fetched(orders)) == sent(whole)
+
+
+def test_where_a_view_begins_and_ends_is_where_its_topic_does(orders: Desk) -> None:
+    put(orders, ["eu", "us", "eu"])
+    for asked, offset in ((EARLIEST, 0), (LATEST, 3), (NOW_MS + 2, 2)):
+        part = ListOffsetsPartition(0, timestamp=asked)
+        request = ListOffsetsRequest(topics=[ListOffsetsTopic("eu", [part])])
+        assert orders.ask(request).topics[0].partitions[0].offset == offset
+
+
+@pytest.mark.parametrize("version", [9, 13])
+def test_nothing_is_written_to_a_view(orders: Desk, version: int) -> None:
+    topic_id = orders.image.readable.topics["eu"].id
+    batch = build_batch([Record(0, NOW_MS, None, b"v")])
+    data = TopicProduceData(
+        name="eu", topic_id=topic_id, partition_data=[PartitionProduceData(0, bytes(batch))]
+    )
+    request = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data])
+    answer = orders.ask(request, version).responses[0].partition_responses[0]
+    assert answer.error_code == ErrorCode.INVALID_TOPIC
+    assert "eu is a view of orders" in answer.error_message
+
+
+def test_records_are_deleted_in_the_topic_and_not_through_a_view(orders: Desk) -> None:
+    put(orders, ["eu"])
+    part = DeleteRecordsPartition(0, 1)
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic("eu", [part])], timeout_ms=1000)
+    answer = orders.ask(request).topics[0].partitions[0]
+    assert answer.error_code == ErrorCode.INVALID_TOPIC
+
+
+def test_settings_of_a_view_say_what_it_shows(orders: Desk) -> None:
+    resource = DescribeConfigsResource(2, "eu", configuration_keys=None)
+    (result,) = orders.ask(DescribeConfigsRequest(resources=[resource])).results
+    shown = {each.name: (each.value, each.read_only) for each in result.configs}
+    assert shown == {"view.of": ("orders", True), "view.where": (EU, True)}
+
+
+def test_a_predicate_that_cannot_be_read_is_refused_with_the_place(orders: Desk) -> None:
+    answer = make(orders, "region = ", name="bad")
+    assert answer.error_code != 0
+    assert "region = " in answer.error_message
+    assert "^" in answer.error_message
+
+
+def test_a_view_that_is_deleted_is_gone_and_its_topic_stays(orders: Desk) -> None:
+    put(orders, ["eu"])
+    answer = orders.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name="eu")], timeout_ms=1000))
+    assert answer.responses[0].error_code == 0
+    assert fetched(orders).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert len(partition_of(orders.ask(fetch_of("orders"), VERSION)).records or b"")
+
+
+def lag(desk: Desk, offset: int) -> Lag:
+    place = Place("eu", 0, offset)
+    steps = lags(desk.broker, [place], NOW_MS + 60_000)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: dict[Place, Lag] = end.value
+            return found[place]
+
+
+def test_the_lag_of_a_view_is_what_matches(orders: Desk) -> None:
+    put(orders, ["us", "eu", "eu", "us"])
+    put(orders, ["us", "us"])
+    put(orders, ["eu", "us"])
+    assert [lag(orders, offset).messages for offset in range(9)] == [3, 3, 2, 1, 1, 1, 1, 0, 0]
+    assert lag(orders, 0).waiting_ms == 60_000
+    assert lag(orders, 7) == NOTHING
+
+
+def test_what_was_aborted_is_no_lag_in_a_view(orders: Desk) -> None:
+    by = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    put(orders, ["eu", "eu"], base_sequence=0, **by)
+    leader = orders.broker.leader("orders", 0)
+    marker = end_marker(7, 0, commit=False, coordinator_epoch=1, timestamp_ms=NOW_MS)
+    leader.log.append(marker, read_header(marker), NOW_MS, leader.epoch)
+    put(orders, ["eu"])
+    assert lag(orders, 0).messages == 1
+
+
+def test_the_lag_of_a_reader_far_behind_is_not_looked_for_to_the_end(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_lag, "LOOKED_AT_MOST", 1)
+    put(orders, ["eu"])
+    for _ in range(50):
+        put(orders, ["eu"] * 400)
+    assert lag(orders, 0) == Lag(None, 60_000)

@@ -152,7 +152,7 @@ def test_requests_begin_in_order_and_none_before_one_that_waits_itself_is_done(
 
 
 async def test_a_real_mix_in_one_write_is_answered_in_order(house: House) -> None:
-    """Long polls that the appends behind them wake, acks of either kind, and pings."""
+    """Long polls that end as something else comes, acks of either kind, and pings."""
     house.desk.create("news")
     connection = house.connect()
     batch = a_batch(b"v" * 100)
@@ -168,7 +168,32 @@ async def test_a_real_mix_in_one_write_is_answered_in_order(house: House) -> Non
     connection.give(stream)
     found = await house.receive(connection, 90)
     assert [int.from_bytes(each[:4], "big") for each in found] == list(range(90))
-    assert partition_of(decode_response(FetchResponse, found[0], 11)[1]).records
+    assert house.desk.broker.leader("news", 0).log.end_offset == 30
+
+
+async def test_a_long_poll_ends_when_something_else_is_asked_for_behind_it(house: House) -> None:
+    """librdkafka asks for its coordinator there, and must not wait as long as there is no news."""
+    house.desk.create("news")
+    connection = house.connect()
+    poll = fetch_of("news", max_wait_ms=3_600_000)
+    connection.give(frame_of(poll, 11, 1) + frame_of(poll, 11, 2))
+    connection.give(frame_of(ApiVersionsRequest("raw", "1"), 3, 3))
+    found = await house.receive(connection, 3)
+    assert [int.from_bytes(each[:4], "big") for each in found] == [1, 2, 3]
+    assert not partition_of(decode_response(FetchResponse, found[0], 11)[1]).records
+
+
+async def test_a_long_poll_goes_on_when_another_is_asked_for_behind_it(house: House) -> None:
+    """Or clients that have several under way would ask over and over."""
+    house.desk.create("news")
+    connection = house.connect()
+    for number in range(3):
+        connection.give(frame_of(fetch_of("news", max_wait_ms=3_600_000), 11, number))
+    writer = house.connect("10.0.0.2")
+    writer.give(frame_of(produce_of("news", a_batch(b"v"), acks=-1), 9))
+    found = await house.receive(connection, 3)
+    for each in found:
+        assert partition_of(decode_response(FetchResponse, each, 11)[1]).records
 
 
 async def test_an_answer_arrives_whole_however_little_the_client_takes_at_a_time(

@@ -36,6 +36,8 @@ class Later(Generic[R]):
     answer: Callable[[bool], R | Resume[R] | None]
     """Called with whether the time is up. None, only before that: wait on."""
     wait_ms: int
+    is_poll: bool = False
+    """It waits for more than there is, so it can end at any time, as if that were up."""
 
 
 @dataclass(slots=True)

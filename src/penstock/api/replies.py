@@ -16,6 +16,8 @@ R = TypeVar("R")
 
 COMMIT_MS_MAX = 5_000
 """How long an answer waits for the events that it rests on."""
+LATE = ErrorCode.COORDINATOR_NOT_AVAILABLE
+"""What is said after that, unless all clients know a better word."""
 ROUND_MS_MAX = 3_600_000
 """How long it waits for others: the group's own timeouts end that long before."""
 
@@ -36,19 +38,17 @@ class Rest:
             return False
         return not shard.is_cut_off()
 
-    def check(self, time_is_up: bool) -> None:
+    def check(self, time_is_up: bool, late: ErrorCode = LATE) -> None:
         """Refuse when it is not going to be committed here, or not in time."""
         shard = self.shard
         if shard.is_over or shard.leader.over is not None or shard.is_cut_off():
             raise not_here_any_more()
         if time_is_up:
-            raise Refused(
-                ErrorCode.COORDINATOR_NOT_AVAILABLE, "what the answer rests on is not committed yet"
-            )
+            raise Refused(late, "what the answer rests on is not committed yet")
 
 
-def once_committed(rests: Sequence[Rest], answer: R) -> Outcome[R]:
-    """The answer, given when all that it rests on is committed."""
+def once_committed(rests: Sequence[Rest], answer: R, late: ErrorCode = LATE) -> Outcome[R]:
+    """The answer, given when all that it rests on is committed; `late` if that takes too long."""
     waiting = [rest for rest in rests if not rest.is_committed]
     if not waiting:
         return answer
@@ -58,7 +58,7 @@ def once_committed(rests: Sequence[Rest], answer: R) -> Outcome[R]:
     def look(time_is_up: bool) -> R | None:
         for rest in waiting:
             if not rest.is_committed:
-                rest.check(time_is_up)
+                rest.check(time_is_up, late)
                 return None
         return answer
 

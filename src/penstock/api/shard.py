@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from penstock.api.handout import Handout
 from penstock.api.outcome import Outcome
-from penstock.api.replies import Parked, Rest, not_here_any_more, once_committed
+from penstock.api.replies import LATE, Parked, Rest, not_here_any_more, once_committed
 from penstock.coordination.kind import K, Keeping
 from penstock.coordination.loading import load
 from penstock.coordination.pace import Pace
@@ -108,17 +108,20 @@ class Shard(Generic[K]):
 
     # -- turns
 
-    def decide(self, name: str, decide: Callable[[Turn, K], R | None]) -> Outcome[R]:
+    def decide(
+        self, name: str, decide: Callable[[Turn, K], R | None], late: ErrorCode = LATE
+    ) -> Outcome[R]:
         """Carry out a request on one of them, which is there from now on if it was not before.
 
-        None from `decide` means that the turn's reply was kept: its answer comes later.
+        None from `decide` means that the turn's reply was kept: its answer comes later. `late` is
+        for an answer that takes too long to be committed.
         """
         one = self.kept.get_or_add(name)
         parked = Parked()
         answer = self._run(self._turn(parked), one, decide)
         if answer is None:
             return parked.outcome()
-        return once_committed([self.rest(one)], answer)
+        return once_committed([self.rest(one)], answer, late)
 
     def decide_part(self, name: str, decide: Callable[[Turn, K], R]) -> tuple[R, Rest]:
         """The same for a part of a request: what comes of it, and what that rests on."""

@@ -2,13 +2,17 @@
 
 An answer that waits holds a place; what is ready behind it stays until that place is filled. How
 much may pile up here is bounded by the session, which asks before it takes another request.
+
+A long poll would keep what comes behind it waiting for nothing. librdkafka asks who looks after its
+group on the connection that it fetches by; if that takes longer than its retry.backoff.ms, it never
+gets a commit through again. So a poll ends when something else is asked for behind it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-from penstock.server.waits import Slot
+from penstock.server.waits import Slot, Waiting
 from penstock.world.ports import Connection, FileRange, Part
 
 IN_FLIGHT_MAX = 1000
@@ -20,11 +24,13 @@ ANSWERS_BYTES_MAX = 4 << 20
 
 
 class Outbox:
-    __slots__ = ("_ready", "_slots", "weight")
+    __slots__ = ("_polls", "_ready", "_slots", "weight")
 
     def __init__(self) -> None:
         self._ready: list[Part] = []
         self._slots: deque[Slot] = deque()
+        self._polls: list[Waiting] = []
+        """Some may have ended."""
         self.weight = 0
         """Bytes of answers held here, as far as they are in memory and not small."""
 
@@ -36,6 +42,10 @@ class Outbox:
     @property
     def has_waiting(self) -> bool:
         return bool(self._slots)
+
+    @property
+    def has_polls(self) -> bool:
+        return bool(self._polls)
 
     @property
     def is_full(self) -> bool:
@@ -79,6 +89,15 @@ class Outbox:
         """There will be no answer."""
         self._slots.remove(slot)
 
+    def add_poll(self, poll: Waiting) -> None:
+        self._polls = [*(each for each in self._polls if each.is_waiting), poll]
+
+    def end_polls(self) -> None:
+        """They are answered with what there is."""
+        polls, self._polls = self._polls, []
+        for poll in polls:
+            poll.expire()
+
     def send(self, connection: Connection) -> int:
         """As much as the client takes, in bytes. Raises OSError."""
         self._collect()
@@ -101,6 +120,7 @@ class Outbox:
             slot.cancel()
         self._slots.clear()
         self._ready.clear()
+        self._polls.clear()
 
 
 def in_memory(parts: list[Part]) -> int:

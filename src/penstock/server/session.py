@@ -29,6 +29,7 @@ from penstock.server.intake import Ended, Intake
 from penstock.server.outbox import Outbox
 from penstock.server.unwinding import Begun, at_hand, unwound
 from penstock.server.waits import Promise, Slot, Waiting
+from penstock.wire.messages import ApiKey
 from penstock.world.ports import Connection
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+FETCH = ApiKey.FETCH.to_bytes(2, "big")
+"""How such a request begins."""
 PASS_MS_MAX = 10
 """How long the requests of one connection are handled before it is the turn of others."""
 
@@ -242,6 +245,8 @@ class Session:
 
     def _take(self, frame: memoryview, now_ms: int) -> None:
         self._task_bytes = len(frame)
+        if self._answers.has_polls and frame[:2] != FETCH:
+            self._answers.end_polls()
         try:
             short = None
             if not self._refused:
@@ -309,6 +314,8 @@ class Session:
                 self._door.answers.add(partial(self._deliver, call, slot, answer))
 
         slot.waiting = Waiting(self._door.deadlines, later, deliver)
+        if later.is_poll:
+            self._answers.add_poll(slot.waiting)
 
     def _deliver(self, call: Call, slot: Slot, answer: Any) -> None:
         if self.closed:

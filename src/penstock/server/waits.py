@@ -77,6 +77,10 @@ class Waiting:
         for source in later.sources:
             source.watch(self)
 
+    @property
+    def is_waiting(self) -> bool:
+        return self._later is not None
+
     def __call__(self) -> None:
         later = self._later
         if later is None:

@@ -113,7 +113,8 @@ class Fetch:
         if self.is_enough(found):
             return self.answer(found)
         self.seen = found
-        return Later(self.sources(found), self.look_again, self.request.max_wait_ms)
+        wait_ms = self.request.max_wait_ms
+        return Later(self.sources(found), self.look_again, wait_ms, is_poll=True)
 
     def sources(self, found: Gathered) -> Sequence[Source]:
         """What wakes it."""

@@ -45,6 +45,9 @@ from penstock.wire.messages.k08_offset_commit import (
 
 METADATA_BYTES_MAX = (1 << 15) - 1
 """As many as can be stored, whatever the setting allows."""
+LATE = ErrorCode.REQUEST_TIMED_OUT
+"""What is not committed in time is sent here again. Who hears that there is no coordinator looks
+for another, and librdkafka may not get any commit through for as long as it does."""
 NOT_FOUND_SINCE = 9
 TOPIC_IDS_SINCE = 10
 TIME_MS_MAX = (1 << 63) - 1
@@ -62,7 +65,7 @@ def offset_commit(
         raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the disk is full; try again")
     commits = _Commits(broker, request, call.version)
     if sum(len(topic.partitions) for topic in request.topics) <= OFFSETS_A_TURN:
-        return shard.decide(request.group_id, commits.at_once)
+        return shard.decide(request.group_id, commits.at_once, LATE)
     return in_slices(broker, commits.in_turns(), commits.stored)
 
 
@@ -99,7 +102,7 @@ class _Commits:
 
     def stored(self, topics: Any) -> Outcome[OffsetCommitResponse]:
         rest = self._broker.groups.shard(self._request.group_id).rest(None)
-        return once_committed([rest], OffsetCommitResponse(topics=topics))
+        return once_committed([rest], OffsetCommitResponse(topics=topics), LATE)
 
     def _take_turn(self, topics: Sequence[OffsetCommitRequestTopic]) -> None:
         """What was decided is told once it is carried out: the turn may be refused until then."""

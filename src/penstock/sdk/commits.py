@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,22 @@ MOVED = frozenset(
     }
 )
 """The partition is another member's by now, which reads on from what was committed before."""
+PASSING = frozenset(
+    {
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._WAIT_COORD,
+    }
+)
+"""Another broker is about to look after the group, or the one that does is slow. librdkafka tries
+three times within half a second, and then gives up."""
+AGAIN_S = 0.2
+
+Commit = Callable[[list[Any]], list[KafkaError]]
+"""Gives what has become of it where it was not done."""
 
 log = logging.getLogger("penstock.sdk")
 
@@ -103,15 +119,12 @@ class Commits:
     def _commit_heard(self, wanted: Offsets) -> bool:
         return self._commit(wanted, self._done, self._commit_aside)
 
-    def _commit(self, wanted: Offsets, known: Offsets, commit: Any) -> bool:
+    def _commit(self, wanted: Offsets, known: Offsets, commit: Commit) -> bool:
         """False if the partitions have gone to another member. Nothing new is not sent again."""
         if wanted.items() <= known.items():
             return True
-        try:
-            places = [confluent_kafka.TopicPartition(*place, at) for place, at in wanted.items()]
-            failed = [each.error for each in commit(places) or () if each.error]
-        except KafkaException as failure:
-            failed = [failure.args[0]]
+        places = [confluent_kafka.TopicPartition(*place, at) for place, at in wanted.items()]
+        failed = commit(places)
         for error in failed:
             if error.code() not in MOVED:
                 raise translated("commit", error)
@@ -120,14 +133,30 @@ class Commits:
             known.update(wanted)
         return not failed
 
-    def _commit_unheard(self, places: list[Any]) -> Any:
-        return self._intake.rdkafka.commit(offsets=places, asynchronous=True)
+    def _commit_unheard(self, places: list[Any]) -> list[KafkaError]:
+        return self._failures(places, is_heard=False)
 
-    def _commit_aside(self, places: list[Any]) -> Any:
-        call = partial(self._intake.rdkafka.commit, offsets=places, asynchronous=False)
+    def _commit_aside(self, places: list[Any]) -> list[KafkaError]:
+        call = partial(self._commit_surely, places, time.monotonic() + self.timeout_s)
         if self.is_called_back:
             return call()
         return self._aside.run("the commit", self.timeout_s, call)
+
+    def _commit_surely(self, places: list[Any], deadline: float) -> list[KafkaError]:
+        """Again, for as long as there is time, while nobody looks after the group."""
+        while True:
+            failed = self._failures(places, is_heard=True)
+            is_passing = any(error.code() in PASSING for error in failed)
+            if not is_passing or time.monotonic() + AGAIN_S > deadline:
+                return failed
+            time.sleep(AGAIN_S)
+
+    def _failures(self, places: list[Any], *, is_heard: bool) -> list[KafkaError]:
+        try:
+            done = self._intake.rdkafka.commit(offsets=places, asynchronous=not is_heard)
+        except KafkaException as failure:
+            return [failure.args[0]]
+        return [each.error for each in done or () if each.error]
 
     def forget(self, places: Iterable[TopicPartition]) -> None:
         """Others may commit there now."""

@@ -119,7 +119,15 @@ If the broker that looks after the group dies, librdkafka may wait for it for ev
 offsets, in spite of its timeout (librdkafka issues 5456 and 5511). A connection that is closed
 because it is idle wakes it.
 """
-ALWAYS_CONSUMER: tuple[Row, ...] = (*SHARED, Row("check.crcs", True))
+ALWAYS_CONSUMER: tuple[Row, ...] = (
+    *SHARED,
+    Row("check.crcs", True),
+    Row("retry.backoff.ms", 500, None),
+)
+"""A commit whose coordinator has gone is sent again after that time. If it takes longer to find the
+next one, librdkafka drops what it was about to send, looks for the coordinator again, and so on.
+The Java client waits until it has found one.
+"""
 
 PARAMETERS = {
     "bootstrap.servers": "the first argument",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -133,3 +134,19 @@ def test_what_is_made_of_a_value_does_not_depend_on_the_company_that_it_is_in(na
         among, _ = decode(value, b'{"a":[1],"n":"poison"}', schema=ALL)
         assert among[0] == alone[0]
         assert (among[1] is None) == (alone[1] is None)
+
+
+IN_ALL = "a DECIMAL(10, 2), in STRUCT<b ARRAY<DECIMAL(38, 0)>>, x DOUBLE"
+
+
+@pytest.mark.parametrize("number", [b"1e-77", b"1e-99999999", b'"1e-99999999"', b"0.%037d1e-9" % 0])
+@pytest.mark.parametrize("around", [b'{"a": %s}', b'{"in": {"b": [1, %s]}}'])
+def test_decimals_with_more_digits_than_arrow_can_count_are_never_given_to_it(
+    number: bytes, around: bytes
+) -> None:
+    (before, _), (found, error), (after, _) = decode(
+        b'{"a": 1e-2}', around % number, b'{"x": 1e-77}', schema=IN_ALL
+    )
+    assert found is None
+    assert error == "a number has too many digits behind the point"
+    assert (before["a"], after["x"]) == (Decimal("0.01"), 1e-77)

@@ -16,6 +16,8 @@ import msgspec
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
+from penstock.spark.values.tiny_decimals import TinyDecimals, has_decimals
+
 ERROR_CHARS_MAX = 200
 
 _ROW = re.compile(r" in row (\d+)$")
@@ -33,6 +35,7 @@ class JsonValues:
         self._needed = [each.name for each in fields if not each.nullable]
         read = pa.schema([(each.name, _as_read(each.type)) for each in fields])
         self._shape = msgspec.json.Decoder(_shape(self._type))
+        self._tiny = TinyDecimals(self._type, _shape) if has_decimals(self._type) else None
         self._how = arrow_json.ParseOptions(
             explicit_schema=read, unexpected_field_behavior="ignore"
         )
@@ -42,7 +45,7 @@ class JsonValues:
         waiting: list[int] = []
         for row, value in enumerate(values):
             if value is not None and value != b"null":
-                rows.errors[row] = _problem(value, _look_through)
+                rows.errors[row] = _problem(value, _look_through) or self._too_small(value)
                 if rows.errors[row] is None:
                     waiting.append(row)
         try:
@@ -53,6 +56,13 @@ class JsonValues:
             self._decode(values, [row for row in waiting if rows.errors[row] is None], rows)
         found = pa.concat_arrays([pa.array([], self._type), *rows.parts])
         return found.take(pa.array(rows.places, pa.int64())), rows.errors
+
+    def _too_small(self, value: bytes) -> str | None:
+        try:
+            is_so = self._tiny is not None and self._tiny.among(value)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return shortened(str(error))
+        return "a number has too many digits behind the point" if is_so else None
 
     def _decode(self, values: Sequence[bytes | None], waiting: list[int], rows: _Rows) -> None:
         """As many at once as have done well before, since whatever fails is read again."""
@@ -130,15 +140,15 @@ def _stopped_at(error: str, count: int) -> int:
     return min(max(1, int(found[1])), count - 1) if found else count // 2
 
 
-def _shape(kind: pa.DataType) -> Any:
+def _shape(kind: pa.DataType, decimal: Any = str | int | float) -> Any:
     """No narrower than what Arrow takes for it: what it does not take is seldom of this shape."""
     if pa.types.is_struct(kind):
-        fields = {each.name: _shape(each.type) for each in kind}
+        fields = {each.name: _shape(each.type, decimal) for each in kind}
         return TypedDict("Fields", fields, total=False) | None  # type: ignore[operator]
     if pa.types.is_list(kind):
-        return list[_shape(kind.value_type)] | None  # type: ignore[misc]
+        return list[_shape(kind.value_type, decimal)] | None  # type: ignore[misc]
     if pa.types.is_decimal(kind):
-        return str | int | float | None
+        return decimal | None
     if pa.types.is_boolean(kind):
         return bool | None
     if pa.types.is_integer(kind):

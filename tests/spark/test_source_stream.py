@@ -108,3 +108,26 @@ def test_partitions_that_go_while_a_query_looks_are_read_to_their_end(
 
     monkeypatch.setattr(bounds, "ends", late)
     assert next_end(stream, start)[topic] == dict.fromkeys("0123", 10)
+
+
+def test_a_batch_that_was_planned_before_its_topic_was_made_anew_is_lost_or_passed_over(
+    client: WireClient, topic: str, reader: MakeReader
+) -> None:
+    """Spark has written its end down, and comes with it again and again."""
+    admin.create_topic(client, topic)
+    send(client, topic, range(10), 1)
+    before = reader(subscribe=topic, startingOffsets="earliest")
+    start = before.initialOffset()
+    end = next_end(before, start)
+    admin.delete_topic(client, topic)
+    client.forget()
+    admin.create_topic(client, topic)
+    send(client, topic, range(20, 25), 1)
+    careful, careless = reader(subscribe=topic), reader(subscribe=topic, failOnDataLoss="false")
+    (planned,) = careful.partitions(start, end)
+    with pytest.raises(DataLossError, match="the topic was deleted, and may have been made anew"):
+        list(careful.read(planned))
+    assert list(careless.read(planned)) == []
+    following = careless.partitions(end, next_end(careless, end))
+    rows = [row for each in following for batch in careless.read(each) for row in batch.to_pylist()]
+    assert [row["offset"] for row in rows] == [0, 1, 2, 3, 4]

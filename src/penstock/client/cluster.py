@@ -47,9 +47,11 @@ class WireClient:
         client_id: str = "penstock",
         timeout_s: float = 30.0,
         *,
+        is_known: bool = False,
         dial: Dial = dial_tcp,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """`is_known`: somebody has reached the cluster before, so it is waited for at once."""
         self.timeout_s = timeout_s
         self.sleep = sleep
         self._bootstrap = parse_addresses(bootstrap)
@@ -58,7 +60,7 @@ class WireClient:
         self._connections: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}
         self._controller = NO_BROKER
-        self._has_met_cluster = False
+        self._has_met_cluster = is_known
         self._is_stale = False
         self._topics: dict[str, Topic] = {}
 

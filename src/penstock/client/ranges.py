@@ -56,6 +56,8 @@ class Gap(NamedTuple):
     place: Range
     first: int
     end: int
+    is_of_deleted: bool = False
+    """Nobody has any of the partition's records: its topic was deleted, or made anew since."""
 
     def __str__(self) -> str:
         place = f"{self.place.topic}-{self.place.partition}"
@@ -64,6 +66,17 @@ class Gap(NamedTuple):
 
 OnGap = Callable[[Gap], None]
 """May raise; who returns goes on behind it."""
+
+
+class Gone(ClientError):
+    """Nobody has the records of a partition."""
+
+    def __init__(self, place: Range) -> None:
+        super().__init__(
+            ErrorCode.UNKNOWN_TOPIC_ID,
+            f"the records of {place} are not there any more: their topic was deleted, and may "
+            "have been made anew",
+        )
 
 
 class RangeReader:
@@ -95,6 +108,8 @@ class RangeReader:
                     if not aborted.has(header):
                         yield Arrived(place.partition, header, data, position)
                 position = next_position
+        except Gone:
+            self._on_gap(Gap(place, position, place.end, is_of_deleted=True))
         finally:
             self._leave_ahead()
 
@@ -131,11 +146,7 @@ class RangeReader:
     def _located(self, place: Range, deadline: float) -> tuple[Topic, int]:
         found = located(self._client, place.topic, place.partition, place.log_id, deadline)
         if found is None:
-            raise ClientError(
-                ErrorCode.UNKNOWN_TOPIC_ID,
-                f"the records of {place} are not there any more: their topic was deleted, and may "
-                "have been made anew",
-            )
+            raise Gone(place)
         return found
 
     def _ask_ahead(self, place: Range, position: int) -> None:

@@ -20,8 +20,14 @@ class Connected:
         return self._client
 
     def another(self) -> WireClient:
-        """With connections of its own."""
+        """With connections of its own. An address at which nobody is may be a mistake, and is
+        told at once."""
         return WireClient(self._bootstrap, "penstock-spark", self._timeout_s)
+
+    def again(self) -> WireClient:
+        """For tasks, and the end of a job: whoever has planned it has reached the brokers, so if
+        they are away now, they are waited for."""
+        return WireClient(self._bootstrap, "penstock-spark", self._timeout_s, is_known=True)
 
     def __getstate__(self) -> tuple[str, float]:
         return self._bootstrap, self._timeout_s

@@ -54,7 +54,7 @@ def _range(told: Sequence[Any]) -> Range:
 
 
 def run_task(job: Job, number: int) -> Iterator[DataFile]:
-    with Connected(job.bootstrap, job.timeout_s).another() as client:
+    with Connected(job.bootstrap, job.timeout_s).again() as client:
         reader = RangeReader(client, _fail)
         columns = file_columns(job.form, job.values)
         for each in job.tasks[number]:

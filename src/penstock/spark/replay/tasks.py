@@ -73,7 +73,7 @@ class Sent(NamedTuple):
 
 def run_task(job: Job, number: int) -> Sent:
     share = job.shares[number]
-    with Connected(job.bootstrap, job.timeout_s).another() as client:
+    with Connected(job.bootstrap, job.timeout_s).again() as client:
         return _Task(client, job, share).run()._replace(share=number)
 
 

@@ -35,7 +35,7 @@ class BatchWriter(DataSourceArrowWriter):
         ]
         if not self._options.is_exactly_once:
             return
-        with Connected(self._options.bootstrap, self._options.timeout_s).another() as client:
+        with Connected(self._options.bootstrap, self._options.timeout_s).again() as client:
             if offered:
                 settlement = Settlement(client, self._job, self._job)
                 settlement.commit(ONLY, offered)
@@ -45,7 +45,8 @@ class BatchWriter(DataSourceArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if not self._options.is_exactly_once:
             return
-        with Connected(self._options.bootstrap, self._options.timeout_s).another() as client:
+        connected = Connected(self._options.bootstrap, self._options.timeout_s)
+        with connected.again() if any(messages) else connected.another() as client:
             settlement = Settlement(client, self._job, self._job)
             settlement.abort(ONLY, messages.count(None))
             settlement.forget()

@@ -11,7 +11,7 @@ from penstock.client.errors import ClientError, Lost, check
 from penstock.client.metadata import Topic
 from penstock.client.offsets import EARLIEST, LATEST, ends
 from penstock.client.producer import Producer
-from penstock.client.ranges import Gap, Range, RangeReader
+from penstock.client.ranges import Gap, Gone, Range, RangeReader
 from penstock.errors import ErrorCode
 from penstock.spark.sink.entries import Entry, History, encode, key_of
 from penstock.wire.compression import Codec
@@ -114,4 +114,6 @@ class Decisions:
 
 
 def _pass_over(gap: Gap) -> None:
-    """What was deleted before was not needed."""
+    """What was deleted before was not needed, but for the topic as a whole."""
+    if gap.is_of_deleted:
+        raise Gone(gap.place)

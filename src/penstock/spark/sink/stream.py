@@ -37,7 +37,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if not written or not self._options.is_exactly_once:
             return
         offered = [each.transaction for each in written if each.transaction]
-        with Connected(self._options.bootstrap, self._options.timeout_s).another() as client:
+        with Connected(self._options.bootstrap, self._options.timeout_s).again() as client:
             self._settlement(client, written[0].share).commit(batchId, offered)
             look_for_orphans(client, self._options.orphan_timeout_ms)
 
@@ -46,7 +46,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         written = [each for each in messages if isinstance(each, Written)]
         if not written or not self._options.is_exactly_once:
             return
-        with Connected(self._options.bootstrap, self._options.timeout_s).another() as client:
+        with Connected(self._options.bootstrap, self._options.timeout_s).again() as client:
             self._settlement(client, written[0].share).abort(batchId, messages.count(None))
 
     def _settlement(self, client: WireClient, share: Share) -> Settlement:

@@ -49,7 +49,7 @@ def write_share(
     first = next(full, None)
     if first is None:
         return None
-    with Connected(options.bootstrap, options.timeout_s).another() as client:
+    with Connected(options.bootstrap, options.timeout_s).again() as client:
         rows = chain([first], full)
         if not options.is_exactly_once:
             _send(client, options, rows, None)

@@ -33,7 +33,7 @@ class Ranges(InputPartition):
 
 def read_rows(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
     """Every record of these ranges, in their order."""
-    with Connected(options.bootstrap, options.timeout_s).another() as client:
+    with Connected(options.bootstrap, options.timeout_s).again() as client:
         if options.archive is not None:
             yield from _with_history(client, options, ranges)
             return
@@ -72,6 +72,11 @@ def _until_gap(arrived: Iterator[Arrived], gaps: list[Gap]) -> Iterator[Arrived]
 
 
 def _fail(gap: Gap) -> None:
+    if gap.is_of_deleted:
+        raise DataLossError(
+            f"{gap} are not there any more: the topic was deleted, and may have been made anew. "
+            "failOnDataLoss=false goes on without them"
+        )
     raise DataLossError(
         f"{gap} are not there any more, by retention or DeleteRecords. failOnDataLoss=false goes "
         "on behind them; an archive keeps what retention removes (docs/spark.md)"

@@ -18,10 +18,10 @@ from penstock.client.transactions import abort_transaction
 from penstock.spark.errors import SparkError
 from penstock.spark.sink import decisions
 from penstock.spark.sink.decisions import Decisions
-from penstock.spark.sink.entries import Entry
+from penstock.spark.sink.entries import JOB, Entry
 from penstock.spark.sink.options import SinkOptions, sink_options
 from penstock.spark.sink.orphans import Orphan, end_orphans
-from penstock.spark.sink.settlement import Settlement
+from penstock.spark.sink.settlement import JobSettlement, Settlement
 from penstock.spark.sink.writing import Share, write_share
 
 
@@ -59,8 +59,8 @@ class CutOff(Settlement):
 class Query:
     """A query that writes the numbers of its batches, in two tasks each."""
 
-    def __init__(self, client: WireClient, options: SinkOptions) -> None:
-        self.name = str(uuid4())
+    def __init__(self, client: WireClient, options: SinkOptions, kind: str = "") -> None:
+        self.name = f"{kind}{uuid4()}"
         self.options = options
         self._client = client
 
@@ -356,6 +356,51 @@ def test_a_job_that_failed_leaves_no_decision_behind(client: WireClient, query: 
     assert kept(client, query.name)
     settlement.forget()
     assert kept(client, query.name) == []
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_what_a_job_has_decided_whose_driver_was_killed_is_forgotten_once_it_is_over(
+    client: WireClient, query: Query, holds: Holds, steps: int
+) -> None:
+    """Before the first end, between the ends, before and after the end is noted."""
+    job = Query(client, query.options, JOB)
+    killed = job.settlement(CutOff)
+    killed.steps = steps  # type: ignore[attr-defined]
+    with pytest.raises(Cut):
+        killed.commit(0, job.write(0, range(3), range(3, 6)))
+    query.settlement().commit(0, query.write(0, range(6, 7)))
+    assert bool(kept(client, job.name)) == bool(open_transactions(client, job.name))
+    end_orphans(client, 0)
+    query.settlement().commit(1, query.write(1, range(7, 8)))
+    assert kept(client, job.name) == []
+    holds(range(8))
+
+
+def test_a_job_that_was_not_decided_is_not_forgotten_by_others(
+    client: WireClient, query: Query
+) -> None:
+    """Its driver may be there still, and decide by what was said of it."""
+    job = Query(client, query.options, JOB)
+    job.write(0, range(3))
+    end_orphans(client, 0)
+    query.settlement().commit(0, query.write(0, range(3)))
+    assert kept(client, job.name)
+
+
+def test_a_job_whose_rows_count_does_not_fail_by_what_comes_after(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    broker = own_broker().start()
+    with WireClient(broker.address, timeout_s=2) as client:
+        admin.create_topic(client, topic)
+        options = sink_options({"bootstrapServers": broker.address, "topic": topic})
+        job = Query(client, options, JOB)
+        settlement = job.settlement(JobSettlement)
+        settlement.commit(0, job.write(0, range(3)))
+        broker.kill()
+        settlement.forget()
+        broker.start()
+        assert values(client, topic) == [b"0", b"1", b"2"]
 
 
 def test_nothing_is_forgotten_while_something_is_open(client: WireClient, query: Query) -> None:

@@ -9,9 +9,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from penstock.spark.connected import Connected
+from penstock.spark.sink.entries import JOB
 from penstock.spark.sink.options import SinkOptions
 from penstock.spark.sink.orphans import look_for_orphans
-from penstock.spark.sink.settlement import Settlement
+from penstock.spark.sink.settlement import JobSettlement
 from penstock.spark.sink.writing import Share, Written, write_share
 
 ONLY = 0
@@ -23,7 +24,7 @@ class BatchWriter(DataSourceArrowWriter):
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
-        self._job = str(uuid4())
+        self._job = f"{JOB}{uuid4()}"
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         share = Share(self._job, self._job, ONLY, may_be_decided=False)
@@ -37,7 +38,7 @@ class BatchWriter(DataSourceArrowWriter):
             return
         with Connected(self._options.bootstrap, self._options.timeout_s).again() as client:
             if offered:
-                settlement = Settlement(client, self._job, self._job)
+                settlement = JobSettlement(client, self._job, self._job)
                 settlement.commit(ONLY, offered)
                 settlement.forget()
             look_for_orphans(client, self._options.orphan_timeout_ms)
@@ -47,6 +48,6 @@ class BatchWriter(DataSourceArrowWriter):
             return
         connected = Connected(self._options.bootstrap, self._options.timeout_s)
         with connected.again() if any(messages) else connected.another() as client:
-            settlement = Settlement(client, self._job, self._job)
+            settlement = JobSettlement(client, self._job, self._job)
             settlement.abort(ONLY, messages.count(None))
             settlement.forget()

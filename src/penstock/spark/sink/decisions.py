@@ -52,6 +52,17 @@ class Decisions:
     def forget(self, query: str) -> None:
         """Nobody will ask for the query any more."""
         self._read_on()
+        self._forget_read(query)
+
+    def decided_jobs(self) -> list[Entry]:
+        """As far as was read."""
+        return self._history.decided_jobs()
+
+    def forget_job(self, entry: Entry) -> None:
+        """What has come since it was read stays."""
+        self._forget_read(entry.query)
+
+    def _forget_read(self, query: str) -> None:
         if names := self._history.names(query):
             self._send(query, dict.fromkeys(names))
 

@@ -19,6 +19,8 @@ from penstock.client.open_transaction import OpenTransaction
 from penstock.spark.errors import SparkError, behind
 
 NOTHING = -1
+JOB = "job-"
+"""With which the names of jobs begin: Spark's queries are called otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,11 @@ class History:
         """What counts now."""
         found = self._entries.get(query, {}).values()
         return max(found, key=lambda each: each.number, default=Entry(query))
+
+    def decided_jobs(self) -> list[Entry]:
+        """What counts of jobs that were decided: their drivers decide nothing more."""
+        found = [self.last(query) for query, held in self._entries.items() if held]
+        return [each for each in found if each.query.startswith(JOB) and each.batch != NOTHING]
 
     def names(self, query: str) -> list[str]:
         """Of all entries that nobody has forgotten."""

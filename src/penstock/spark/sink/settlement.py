@@ -42,8 +42,9 @@ class Settlement:
         self._finish(decision)
         try:
             self._abort_undecided(open_ones(self._client, self._query))
+            self._forget_jobs()
         except ClientError as error:
-            log.warning("query %s: failed tasks have left something open: %s", self._query, error)
+            log.warning("query %s: something is left to be cleared up: %s", self._query, error)
 
     def abort(self, batch: int, unfinished: int = 0) -> None:
         """All that is open of the query is aborted, unless the batch was decided.
@@ -78,6 +79,17 @@ class Settlement:
         for what was decided."""
         if not open_ones(self._client, self._query):
             self._decisions.forget(self._query)
+
+    def _forget_jobs(self) -> None:
+        """Those that are over, and whose drivers were killed before they could say so. What was
+        decided is read before it is asked what is open, so that nothing is missed in between."""
+        for entry in self._decisions.decided_jobs():
+            if entry.query != self._query and self._is_over(entry):
+                self._decisions.forget_job(entry)
+
+    def _is_over(self, entry: Entry) -> bool:
+        named = (*entry.decided, *entry.condemned)
+        return all(identified(self._client, each.name) != each for each in named)
 
     def _decided(self, batch: int, offered: Collection[OpenTransaction]) -> Entry:
         for _ in range(ATTEMPTS):
@@ -145,3 +157,17 @@ class Settlement:
             f"others decide about query {self._query} all the time: is it running twice, with one "
             "checkpoint?"
         )
+
+
+class JobSettlement(Settlement):
+    """Of a job, which is one batch and never comes again."""
+
+    def forget(self) -> None:
+        """Its rows count already, or do not: nothing that goes wrong here changes that."""
+        try:
+            super().forget()
+        except ClientError as error:
+            log.warning("job %s is over, and will be forgotten by another: %s", self._query, error)
+
+    def _note_end(self, decision: Entry) -> None:
+        """It is forgotten instead."""

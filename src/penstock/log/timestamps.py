@@ -23,7 +23,7 @@ from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps
 from penstock.wire.batch import NO_TIMESTAMP, BatchHeader
 from penstock.wire.batch_builder import records_of
-from penstock.wire.records import Cursor, is_far
+from penstock.wire.records import Cursor, is_far, later
 from penstock.world.ports import Cold
 
 if TYPE_CHECKING:
@@ -338,5 +338,6 @@ def _records(candidate: Candidate, limit: int) -> Iterator[tuple[int, int]]:
         raise Malformed(f"a base timestamp of {base_timestamp}")
     cursor = Cursor(records_of(data, limit), header.record_count)
     while cursor.advance():
-        offset, at_ms = base_offset + cursor.offset_delta, base_timestamp + cursor.timestamp_delta
+        offset = base_offset + cursor.offset_delta
+        at_ms = later(base_timestamp, cursor.timestamp_delta)
         yield header.max_timestamp if header.has_log_append_time else at_ms, offset

@@ -30,7 +30,9 @@ COMPILED = not __file__.endswith(".py")
 VARINT_BYTES: Final = 5
 VARLONG_BYTES: Final = 10
 FARTHEST: Final = 0x3FFF_FFFF_FFFF_FFFF
-"""Bases and deltas stay within this, so that their sum never leaves 64 bits."""
+"""Bases and deltas stay within this, so that their sum never leaves 64 bits. Only deltas of times may
+be larger, which a broker does not look at unless it has to: see `later`."""
+LAST_MS: Final = 0x7FFF_FFFF_FFFF_FFFF
 OFFSET_DELTA_MAX: Final = 0x7FFF_FFFF
 ALL: Final = OFFSET_DELTA_MAX
 """No batch has more records."""
@@ -250,6 +252,23 @@ def is_far(number: i64) -> bool:
     return not -FARTHEST <= number <= FARTHEST
 
 
+def later(base: i64, delta: i64) -> i64:
+    """A time that is so much later; the last one, or the first, where there is no room for it."""
+    if delta > 0 and base > LAST_MS - delta:
+        return LAST_MS
+    if delta < 0 and base < -LAST_MS - delta:
+        return -LAST_MS
+    return base + delta
+
+
+def check_near(cursor: Cursor) -> None:
+    """Where records are taken or made anew, and times have to be added up."""
+    if is_far(cursor.timestamp_delta):
+        raise Malformed(
+            f"a timestamp {cursor.timestamp_delta} ms away in the record at {cursor.start}"
+        )
+
+
 def varint(data: bytes, at: i64, bytes_max: i64 = VARINT_BYTES) -> tuple[i64, i64]:
     """A zigzag varint and where it ends; IndexError where the data ends before it.
 
@@ -275,7 +294,7 @@ def long_varint(data: bytes, at: i64, bytes_max: i64) -> tuple[i64, i64]:
         raw |= (byte & 0x7F) << shift
         if byte < 0x80:
             number: i64 = ((raw >> 1) & 0x7FFF_FFFF_FFFF_FFFF) ^ -(raw & 1)
-            if (shift == 63 and byte > 1) or is_far(number):
+            if shift == 63 and byte > 1:
                 break
             return number, at
         shift += 7
@@ -292,7 +311,7 @@ def walk(data: bytes, count: i64, base_offset: i64 = 0, base_timestamp: i64 = 0)
         found.append(
             Record(
                 base_offset + cursor.offset_delta,
-                base_timestamp + cursor.timestamp_delta,
+                later(base_timestamp, cursor.timestamp_delta),
                 cursor.key(),
                 cursor.value(),
                 cursor.headers(),
@@ -329,7 +348,7 @@ def add_columns(
         offset: i64 = base_offset + cursor.offset_delta
         if first <= offset < end:
             columns.offsets.append(offset)
-            columns.timestamps.append(base_timestamp + cursor.timestamp_delta)
+            columns.timestamps.append(later(base_timestamp, cursor.timestamp_delta))
             columns.keys.append(cursor.key())
             columns.values.append(cursor.value())
             if with_headers:
@@ -342,6 +361,7 @@ def spans(cursor: Cursor, most: i64 = ALL) -> list[Span]:
     """The next records as places, so that those which stay can be copied as they are."""
     found: list[Span] = []
     while most > 0 and cursor.advance():
+        check_near(cursor)
         found.append(Span(cursor))
         most -= 1
     return found
@@ -357,6 +377,7 @@ def verify(cursor: Cursor, keyed: bool = False, most: i64 = ALL) -> int:
     while most > 0 and cursor.advance():
         if cursor.offset_delta != expected:
             raise Malformed(f"record {expected} has the offset delta {cursor.offset_delta}")
+        check_near(cursor)
         if keyed and cursor.key_size < 0:
             raise Malformed(f"record {expected} has no key, and the topic is compacted")
         largest = max(largest, cursor.timestamp_delta)

@@ -127,10 +127,14 @@ def test_times_that_no_column_can_hold_stop_nothing(
     for time_ms in (2**62, 2**63 - 1):  # which our own producer does not send
         other.produce(topic, b"value", timestamp=time_ms)
         assert other.flush(30) == 0
+    at_once = confluent_kafka.Producer({"bootstrap.servers": broker.address, "linger.ms": 1000})
+    for time_ms in (1, 2**63 - 1, 2):  # in one batch, farther apart than it counts
+        at_once.produce(topic, b"value", timestamp=time_ms)
+    assert at_once.flush(30) == 0
     archive()
     found = [each.timestamp_ms for each in in_table(folder)]
     last = (2**63 - 1) // 1000
-    assert found == [last, -1, 1_700_000_000_000, last, last]
+    assert found == [last, -1, 1_700_000_000_000, last, last, 1, last, 2]
 
 
 def test_the_beginning_is_what_there_is(

@@ -275,7 +275,7 @@ def test_times_however_far_apart_are_read_and_neither_taken_nor_made_anew(
     records.add_columns(columns, data, 1, 0, base, 0, 1, False)
     assert columns.timestamps == [expected]
     for look in (records.spans, records.verify):
-        with pytest.raises(Malformed, match="a timestamp -?[0-9]+ ms away"):
+        with pytest.raises(Malformed, match=r"a timestamp -?[0-9]+ ms away"):
             look(records.Cursor(data, 1))
 
 

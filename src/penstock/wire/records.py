@@ -30,8 +30,8 @@ COMPILED = not __file__.endswith(".py")
 VARINT_BYTES: Final = 5
 VARLONG_BYTES: Final = 10
 FARTHEST: Final = 0x3FFF_FFFF_FFFF_FFFF
-"""Bases and deltas stay within this, so that their sum never leaves 64 bits. Only deltas of times may
-be larger, which a broker does not look at unless it has to: see `later`."""
+"""Bases and deltas stay within this, so that their sum never leaves 64 bits. Only deltas of times
+may be larger, which a broker does not look at unless it has to: see `later`."""
 LAST_MS: Final = 0x7FFF_FFFF_FFFF_FFFF
 OFFSET_DELTA_MAX: Final = 0x7FFF_FFFF
 ALL: Final = OFFSET_DELTA_MAX

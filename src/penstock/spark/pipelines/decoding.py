@@ -9,9 +9,18 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from penstock.spark.pipelines.declaration import Source
+from penstock.spark.pipelines.far_decimals import FAR, without_far, without_far_json
 
 RECORD = ("key", "topic", "partition", "offset", "timestamp")
 """Columns beside those of the value. One whose name the value has, too, is `record_` that name."""
@@ -81,19 +90,33 @@ def _by_json(text: Column, schema: StructType, options: dict[str, str]) -> tuple
     """Spark stops at the end of the first object, whatever comes behind it. So the value is parsed
     as the first of a list with a last one that is ours: between them nothing else has room. It
     stands in a line of its own, lest a comment swallow it."""
-    element = StructType([*_nullable(schema), StructField(_END, BooleanType())])
-    whole = StructType([StructField(_WHOLE, ArrayType(element)), _BROKEN_FIELD])
-    listed = F.concat(F.lit(f'{{"{_WHOLE}": ['), text, F.lit(f'\n, {{"{_END}": true}}]}}'))
-    parsed = F.from_json(listed, whole, _permissive(options))
-    value, last = (F.get(parsed.getField(_WHOLE), F.lit(place)) for place in (0, 1))
+    text = without_far_json(text, schema, lambda rough: _first(_json_list(text, rough, options)))
+    parsed = _json_list(text, schema, options)
+    value, last = _first(parsed), F.get(parsed.getField(_WHOLE), F.lit(1))
     is_broken = parsed.getField(_BROKEN).isNotNull()
     return value, is_broken | value.isNull() | last.getField(_END).isNull()
 
 
+def _json_list(text: Column, schema: StructType, options: dict[str, str]) -> Column:
+    element = StructType([*_nullable(schema), StructField(_END, BooleanType())])
+    whole = StructType([StructField(_WHOLE, ArrayType(element)), _BROKEN_FIELD])
+    listed = F.concat(F.lit(f'{{"{_WHOLE}": ['), text, F.lit(f'\n, {{"{_END}": true}}]}}'))
+    return F.from_json(listed, whole, _permissive(options))
+
+
+def _first(parsed: Column) -> Column:
+    return F.get(parsed.getField(_WHOLE), F.lit(0))
+
+
 def _by_csv(text: Column, schema: StructType, options: dict[str, str]) -> tuple[Column, Column]:
-    fields = [*_nullable(schema), _BROKEN_FIELD]
-    parsed = F.from_csv(text, ", ".join(map(_ddl, fields)), _permissive(options))
+    text = without_far(text, schema, lambda rough: _csv(text, rough, options))
+    parsed = _csv(text, schema, options)
     return parsed, parsed.isNull() | parsed.getField(_BROKEN).isNotNull()
+
+
+def _csv(text: Column, schema: StructType, options: dict[str, str]) -> Column:
+    fields = [*_nullable(schema), _BROKEN_FIELD]
+    return F.from_csv(text, ", ".join(map(_ddl, fields)), _permissive(options))
 
 
 def _nullable(schema: StructType) -> list[StructField]:
@@ -119,10 +142,16 @@ def _by_pattern(text: Column, pattern: str, schema: StructType) -> tuple[Column,
         for number in range(1, len(schema) + 1)
     ]
     cast = [
-        group.try_cast(field.dataType).alias(field.name)
+        _cast(group, field.dataType).alias(field.name)
         for group, field in zip(groups, schema, strict=True)
     ]
     broken = ~text.rlike(pattern)
     for group, made in zip(groups, cast, strict=True):
         broken = broken | (group.isNotNull() & made.isNull())
     return F.struct(*cast), broken
+
+
+def _cast(group: Column, kind: DataType) -> Column:
+    if isinstance(kind, DecimalType):
+        group = F.when(~group.rlike(FAR), group)
+    return group.try_cast(kind)

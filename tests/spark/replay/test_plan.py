@@ -12,6 +12,7 @@ from penstock.spark.replay.plan import (
     check_progress,
     check_target,
     next_shares,
+    note_of,
     place_of,
     replay_id,
     stretches,
@@ -83,10 +84,18 @@ def test_progress_is_kept_in_the_target_whatever_its_partitions() -> None:
 
 
 def test_progress_is_of_the_partition_that_is_noted_with_it() -> None:
-    check_progress("r", (3, "ab"), "ab")
-    check_progress("r", (3, "ab"), "")
+    check_progress("r", (3, "ab"), ALL, "ab")
+    check_progress("r", (3, "ab"), ALL, "")
     with pytest.raises(SparkError, match="replay r has sent a partition 3 of another topic"):
-        check_progress("r", (3, "ab"), "cd")
+        check_progress("r", (3, "ab"), ALL, "cd")
+
+
+def test_progress_is_of_the_part_that_is_noted_with_it() -> None:
+    late = Wanted(time_ms_first=5)
+    check_progress("r", (3, "ab"), late, note_of((3, "ab"), late))
+    for wanted, noted in ((ALL, late), (late, ALL), (Wanted(first=5), Wanted(end=5))):
+        with pytest.raises(SparkError, match="replay r has sent another part of partition 3"):
+            check_progress("r", (3, "ab"), wanted, note_of((3, "ab"), noted))
 
 
 def test_a_target_must_be_another_topic_with_as_many_partitions() -> None:

@@ -169,6 +169,19 @@ def test_a_name_is_of_one_topics_records(
     assert replay(identity=f"{topic}-nightly") == []
 
 
+def test_a_name_is_of_one_part_of_a_table(
+    client: WireClient, topic: str, copy: str, replay: Replay
+) -> None:
+    """What lies before an offset may not have been wanted, and never sent."""
+    name, part = f"{topic}-part", Wanted(first=10)
+    replay(identity=name, wanted=part)
+    sent = copied(client, copy)
+    with pytest.raises(SparkError, match=r"another part of partition 0.*another --id"):
+        replay(identity=name)
+    assert copied(client, copy) == sent
+    assert replay(identity=name, wanted=part) == []
+
+
 def test_of_two_replays_of_one_name_the_later_goes_on(
     client: WireClient,
     table: Path,

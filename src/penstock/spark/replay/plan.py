@@ -76,15 +76,28 @@ def place_of(identity: str, target: str, lane: Lane, *, by_key: bool) -> Place:
     return Place(f"{transaction}/{own}", f"{group}-{own}", target, 0)
 
 
-def check_progress(identity: str, lane: Lane, noted: str) -> None:
-    """A replay's offset counts the records of one partition, whose id is noted with it. Taken for
-    another's, it would pass over records that were never sent."""
+def note_of(lane: Lane, wanted: Wanted) -> str:
+    """What is kept with a replay's offset: the id of the partition whose records it counts, and
+    the part of these that is sent."""
+    _, log_id = lane
+    return log_id if wanted == Wanted() else f"{log_id} {json.dumps(wanted)}"
+
+
+def check_progress(identity: str, lane: Lane, wanted: Wanted, noted: str) -> None:
+    """Taken for another's, or another part's, an offset would pass over records that were never
+    sent."""
     index, log_id = lane
-    if noted not in ("", log_id):
+    if noted in ("", note_of(lane, wanted)):
+        return
+    if noted.partition(" ")[0] == log_id:
         raise SparkError(
-            f"replay {identity} has sent a partition {index} of another topic, or of the same one "
-            "before it had fewer: give this replay another --id"
+            f"replay {identity} has sent another part of partition {index}: give this replay "
+            "another --id, or the same offsets and times"
         )
+    raise SparkError(
+        f"replay {identity} has sent a partition {index} of another topic, or of the same one "
+        "before it had fewer: give this replay another --id"
+    )
 
 
 def check_target(target: Topic, source_id: str, indexes: Collection[int], *, by_key: bool) -> None:

@@ -111,7 +111,7 @@ class Replayer:
         done: dict[Lane, int] = {}
         for lane, place in places.items():
             if told := known.get(place[1:]):
-                check_progress(self.identity, lane, told.metadata)
+                check_progress(self.identity, lane, self._options.wanted, told.metadata)
                 done[lane] = told.offset
         return done
 

@@ -20,7 +20,7 @@ from penstock.client.open_transaction import OpenTransaction, begin, commit_offs
 from penstock.client.producer import Producer
 from penstock.errors import ErrorCode
 from penstock.spark.connected import Connected
-from penstock.spark.replay.plan import Wanted, check_progress, place_of
+from penstock.spark.replay.plan import Wanted, check_progress, note_of, place_of
 from penstock.spark.tables.files import Stretch, picked
 from penstock.spark.tables.formats import open_table
 from penstock.spark.tables.parquet import read_file
@@ -117,7 +117,7 @@ class _Task:
         done = known.get((self._place.topic, self._place.partition))
         if done is None:
             return self._share
-        check_progress(self._job.identity, self._share.lane, done.metadata)
+        check_progress(self._job.identity, self._share.lane, self._job.wanted, done.metadata)
         return self._share._replace(first=max(self._share.first, done.offset))
 
     def _chunks(self, left: Stretch) -> Iterator[_Chunk]:
@@ -150,7 +150,8 @@ class _Task:
         producer.flush()
         place = (self._place.topic, self._place.partition)
         stands = {place: chunk.next_offset}
-        commit_offsets(self._client, opened, self._place.group, stands, self._share.log_id)
+        note = note_of(self._share.lane, self._job.wanted)
+        commit_offsets(self._client, opened, self._place.group, stands, note)
         return end(self._client, opened, is_commit=True)
 
     def _send_rows(self, producer: Producer, batch: pa.RecordBatch) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
-from penstock.wire.records import ALL, Cursor, is_far, varint
+from penstock.wire.records import ALL, Cursor, later, varint
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -171,7 +171,7 @@ class Choice:
         cursor = self.cursor
         timestamp = self.base_timestamp
         if not self.has_one_time:
-            timestamp = moment(timestamp, cursor.timestamp_delta)
+            timestamp = later(timestamp, cursor.timestamp_delta)
         key = cursor.key() if self.question.uses_key else None
         return self.question.judge(key, timestamp, values)
 
@@ -285,16 +285,6 @@ def is_at(data: bytes, at: i64, name: bytes) -> bool:
         if data[at + i] != name[i]:
             return False
     return True
-
-
-def moment(base: i64, delta: i64) -> i64:
-    """Their sum, or the last time that there is room for, as `read_records` has it."""
-    if is_far(base):
-        if base > 0 and delta > TIMESTAMP_MAX - base:
-            return TIMESTAMP_MAX
-        if base < 0 and delta < -TIMESTAMP_MAX - base:
-            return -TIMESTAMP_MAX
-    return base + delta
 
 
 def remember(verdicts: Verdicts, known_by: object, values: Values, verdict: int) -> None:

@@ -23,7 +23,6 @@ from penstock.coordination.transaction.kind import TRANSACTION
 from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
 from penstock.log.steps import Steps
-from penstock.metadata.changes import existing_topic
 from penstock.metadata.cluster import Topic
 from penstock.metadata.election import leader_is_new
 from penstock.metadata.image import Image
@@ -126,7 +125,16 @@ class Broker:
         found = self._by_name.get((topic, index))
         if found is not None:
             return found
-        return self._open(existing_topic(self.image, topic), index)
+        record = self.image.topic(topic)
+        if record is None:
+            raise self._no_topic(topic)
+        return self._open(record, index)
+
+    def _no_topic(self, name: str) -> Refused:
+        view = self.image.readable.topic(name)
+        if isinstance(view, View):
+            return is_view(view)
+        return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
 
     def read_leader(self, topic: str, index: int) -> Leader:
         """The same for who reads: of a view, the partition that it shows a part of."""

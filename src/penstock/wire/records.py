@@ -256,7 +256,7 @@ def later(base: i64, delta: i64) -> i64:
     """A time that is so much later; the last one, or the first, where there is no room for it."""
     if delta > 0 and base > LAST_MS - delta:
         return LAST_MS
-    if delta < 0 and base < -LAST_MS - delta:
+    if delta <= 0 and base < -LAST_MS - delta:
         return -LAST_MS
     return base + delta
 

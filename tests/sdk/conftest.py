@@ -13,6 +13,8 @@ from penstock.client.admin import create_topic
 from penstock.client.cluster import WireClient
 
 WAIT_S = 30.0
+IDLE_S = 5.0
+"""After which there is nothing more to read: a busy machine may stand still for some seconds."""
 
 
 @pytest.fixture
@@ -36,11 +38,11 @@ def producer(broker: BrokerProcess) -> Iterator[Producer]:
 
 @pytest.fixture
 def consumer_of(broker: BrokerProcess) -> Iterator[Callable[..., Consumer[Any]]]:
-    """Makes consumers that end when nothing has come for two seconds, and are closed afterwards."""
+    """Makes consumers that end when nothing has come for a while, and are closed afterwards."""
     made: list[Consumer[Any]] = []
 
     def make(topics: Any, group: str = "readers", **options: Any) -> Consumer[Any]:
-        options = {"tune": "latency", "idle_timeout": 2.0, **options}
+        options = {"tune": "latency", "idle_timeout": IDLE_S, **options}
         group = f"{group}-of-{topics}"
         made.append(Consumer(broker.address, topics, group=group, **options))
         return made[-1]

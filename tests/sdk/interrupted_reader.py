@@ -21,7 +21,7 @@ def read(consumer: Consumer[str], way: str) -> None:
             say(message)
     elif way == "poll":
         while True:
-            found = consumer.poll(10)
+            found = consumer.poll(30)
             if found:
                 say(found)
     elif way == "batches":

@@ -27,7 +27,7 @@ NOWHERE = "127.0.0.1:1"
 
 
 def reading(broker: BrokerProcess, topic: str, **options: Any) -> AsyncConsumer[Any]:
-    options = {"tune": "latency", "idle_timeout": 2.0, "group": f"of-{topic}", **options}
+    options = {"tune": "latency", "idle_timeout": 5.0, "group": f"of-{topic}", **options}
     return AsyncConsumer(broker.address, topic, **options)
 
 
@@ -50,7 +50,7 @@ async def test_no_thread_per_message(broker: BrokerProcess, make_topic: Make) ->
         before = threading.active_count()
         tasks = [asyncio.create_task(producer.send(name, "v")) for _ in range(200)]
         await asyncio.sleep(0)
-        assert threading.active_count() == before
+        assert threading.active_count() <= before, "those of other tests may end"
         await asyncio.gather(*tasks)
 
 
@@ -100,19 +100,19 @@ async def test_batches_seek_pause_and_commit(
             assert batch[0].value == "0"
             break
         await consumer.seek(name, 0, 10)
-        first = await consumer.poll(10)
+        first = await consumer.poll(30)
         assert first
         assert first.value == "10"
         await consumer.pause()
         assert await consumer.poll(0.3) is None
         await consumer.resume()
-        second = await consumer.poll(10)
+        second = await consumer.poll(30)
         assert second
         assert second.value == "11"
         await consumer.commit()
         assert len(await consumer.assignment()) == 1
     async with reading(broker, name) as consumer:
-        third = await consumer.poll(10)
+        third = await consumer.poll(30)
     assert third
     assert third.value == "12"
 
@@ -127,8 +127,8 @@ async def test_who_is_cancelled_while_waiting_loses_nothing(
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        producer.send(name, "v").result(10)
-        found = await consumer.poll(10)
+        producer.send(name, "v").result(30)
+        found = await consumer.poll(30)
     assert found
     assert found.value == "v"
 
@@ -157,7 +157,7 @@ async def test_what_cannot_be_read_is_told_also_after_a_cancelled_wait(
     broker: BrokerProcess, producer: Producer, make_topic: Make
 ) -> None:
     name = make_topic()
-    producer.send(name, "nothing").result(10)
+    producer.send(name, "nothing").result(30)
     async with reading(broker, name, deserializer=Json(int)) as consumer:
         waiting = asyncio.create_task(consumer.poll(60))
         while not consumer.consumer.buffer.is_stuck:
@@ -168,7 +168,7 @@ async def test_what_cannot_be_read_is_told_also_after_a_cancelled_wait(
             await waiting
         if first.type is asyncio.CancelledError:
             with pytest.raises(NotDeserializable):
-                await consumer.poll(10)
+                await consumer.poll(30)
 
 
 @pytest.mark.parametrize("way", ["poll", "batches", "iteration"])
@@ -182,7 +182,7 @@ async def test_a_program_that_takes_its_time_is_alive_for_its_group(
     async with reading(broker, name) as consumer:
         batches, messages = aiter(consumer.batches(4)), aiter(consumer)
         steps: dict[str, Callable[[], Any]] = {
-            "poll": lambda: consumer.poll(10),
+            "poll": lambda: consumer.poll(30),
             "batches": lambda: anext(batches),
             "iteration": lambda: anext(messages),
         }
@@ -219,7 +219,7 @@ async def test_a_handler_that_is_no_coroutine_is_refused(
     broker: BrokerProcess, producer: Producer, make_topic: Make
 ) -> None:
     name = make_topic()
-    producer.send(name, "v").result(10)
+    producer.send(name, "v").result(30)
     handler: Any = print
     async with reading(broker, name) as consumer:
         with pytest.raises(Misconfigured, match="async def"):
@@ -257,7 +257,7 @@ async def test_what_cannot_be_read_is_raised_and_the_next_can_be(
     producer.flush()
     async with reading(broker, name, deserializer=Json(int)) as consumer:
         with pytest.raises(NotDeserializable):
-            await consumer.poll(10)
-        found = await consumer.poll(10)
+            await consumer.poll(30)
+        found = await consumer.poll(30)
     assert found
     assert found.value == 2

@@ -7,7 +7,6 @@ from typing import Any
 
 import confluent_kafka
 import pytest
-from tests.group_stage import wait_until
 
 from penstock import Consumer, Producer
 from penstock.client.cluster import WireClient
@@ -80,13 +79,7 @@ def test_librdkafka_finds_the_coordinator_beside_its_long_poll(
         {"bootstrap.servers": broker.bootstrap, "enable.auto.commit": False} | settings | patience
     )
     consumer.subscribe([name])
-    found: list[Any] = []
-
-    def has_all() -> bool:
-        found.extend(consumer.consume(3, 0.1))
-        return len(found) == 3
-
-    wait_until(has_all, "all messages")
+    assert len(consumer.consume(3, WAIT_S)) == 3
     refuse(code, 1)
     Aside().run("the commit", WAIT_S, lambda: consumer.commit(asynchronous=False))
     consumer.close()

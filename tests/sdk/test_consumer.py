@@ -38,10 +38,13 @@ def fill(producer: Producer, topic: str, count: int, partition: int = 0) -> None
 
 
 def take(consumer: Consumer[Any], count: int) -> list[Any]:
+    """So many, however long the first takes: it has to join its group before."""
+    idle_s, consumer.idle_timeout = consumer.idle_timeout, WAIT_S
     found = []
     for message in consumer:
         found.append(message.value)
         if len(found) == count:
+            consumer.idle_timeout = idle_s
             return found
     raise AssertionError(f"only {found} came")
 

@@ -38,7 +38,7 @@ def fill(producer: Producer, topic: str, count: int) -> list[str]:
 
 
 def copied(address: str, topic: str) -> list[str]:
-    with Consumer(address, topic, group="check", idle_timeout=1.5, **ONCE) as consumer:
+    with Consumer(address, topic, group="check", idle_timeout=5.0, **ONCE) as consumer:
         return [message.value for message in consumer]
 
 

@@ -31,7 +31,7 @@ def test_a_message_whose_handler_keeps_failing_goes_to_the_dead_letters(
     dead = f"{name}.dlq"
     assert consumer.process(handle, retries=2, backoff=0.001, dead_letters=dead) == 5
     assert tried == [0, 1, 2, 2, 2, 3, 4]
-    letter = consumer_of(dead).poll(10)
+    letter = consumer_of(dead).poll(30)
     assert (letter.key, letter.value) == ("k2", "2")
     assert letter.tags == {
         "n": "1",
@@ -57,14 +57,14 @@ def test_what_cannot_be_read_is_a_dead_letter_too(
         lambda message: handled.append(message.value), dead_letters=f"{name}.dlq", producer=producer
     )
     assert handled == [1, 3]
-    assert consumer_of(f"{name}.dlq").poll(10).value == "nothing"
+    assert consumer_of(f"{name}.dlq").poll(30).value == "nothing"
 
 
 def test_a_handler_that_recovers_leaves_no_dead_letter(
     producer: Producer, make_topic: Make, consumer_of: Make
 ) -> None:
     name = make_topic()
-    producer.send(name, "v").result(10)
+    producer.send(name, "v").result(30)
     failures = [OSError("once"), OSError("twice")]
 
     def handle(_: Message[str]) -> None:
@@ -78,17 +78,17 @@ def test_without_a_topic_for_them_the_failure_is_raised_and_the_message_comes_ag
     producer: Producer, make_topic: Make, consumer_of: Make
 ) -> None:
     name = make_topic()
-    producer.send(name, "v").result(10)
+    producer.send(name, "v").result(30)
     with pytest.raises(ZeroDivisionError), consumer_of(name) as consumer:
         consumer.process(lambda message: 1 // 0, retries=0)
-    assert consumer_of(name).poll(10).value == "v"
+    assert consumer_of(name).poll(30).value == "v"
 
 
 def test_the_producer_that_is_given_is_used(
     producer: Producer, make_topic: Make, consumer_of: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = make_topic()
-    producer.send(name, "v").result(10)
+    producer.send(name, "v").result(30)
     made: list[Any] = []
 
     class Noted(Producer):

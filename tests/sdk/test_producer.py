@@ -156,9 +156,9 @@ def test_values_of_other_types(broker: BrokerProcess, make_topic: Make, consumer
     name = make_topic()
     with Producer(broker.address, serializer=Json(), key_serializer=Int64()) as sender:
         sender.send(name, {"a": 1}, key=258)
-    found = consumer_of(name, deserializer=Json(dict[str, int]), key_deserializer=Int64()).poll(10)
+    found = consumer_of(name, deserializer=Json(dict[str, int]), key_deserializer=Int64()).poll(30)
     assert (found.value, found.key) == ({"a": 1}, 258)
-    assert consumer_of(name, "raw", deserializer=raw, key_deserializer=raw).poll(10).value == (
+    assert consumer_of(name, "raw", deserializer=raw, key_deserializer=raw).poll(30).value == (
         b'{"a":1}'
     )
 
@@ -214,7 +214,7 @@ def test_a_failure_that_nobody_looks_at_is_raised_by_flush_and_by_close(
     broker: BrokerProcess, too_large: tuple[str, str]
 ) -> None:
     name, value = too_large
-    sender = Producer(broker.address, tune="latency")
+    sender = Producer(broker.address, tune="latency", settings={"linger.ms": 100_000})
     sender.send(name, value)
     with pytest.raises(DeliveryFailed, match=name):
         sender.flush()

@@ -47,7 +47,7 @@ def test_only_what_was_committed_is_read(
         with pytest.raises(ZeroDivisionError), producer.transaction():
             producer.send(name, str(1 / 0))
         with producer.transaction() as txn:
-            producer.send(name, "given up").result(10)
+            producer.send(name, "given up").result(30)
             txn.abort()
         with producer.transaction():
             producer.send(name, "seen too")
@@ -162,15 +162,15 @@ def test_offsets_go_with_the_transaction(
     fill(producer, name, 5)
     with transactional(broker, name) as writer:
         with consumer_of(name, delivery="exactly-once") as reader:
-            reader.poll(10)
+            reader.poll(30)
             with writer.transaction() as txn:
                 txn.send_offsets(reader)
-            reader.poll(10)
+            reader.poll(30)
             with writer.transaction() as txn:
                 txn.send_offsets(reader)
                 txn.abort()
         again = consumer_of(name, delivery="exactly-once")
-        assert again.poll(10).value == "1"
+        assert again.poll(30).value == "1"
 
 
 async def test_copying_from_asyncio(
@@ -181,7 +181,7 @@ async def test_copying_from_asyncio(
     fill(producer, name, 50)
     once: dict[str, Any] = {"delivery": "exactly-once", "tune": "latency"}
     async with (
-        AsyncConsumer(broker.address, name, group=name, idle_timeout=2.0, **once) as reader,
+        AsyncConsumer(broker.address, name, group=name, idle_timeout=5.0, **once) as reader,
         AsyncProducer(broker.address, transactional_id=name, **once) as writer,
     ):
         async for batch in reader.transactions(writer, max_messages=20, max_seconds=0.5):
@@ -227,7 +227,7 @@ def test_what_a_process_that_died_has_left_open_holds_nobody_up(
     fill(producer, name, 3)
     dying, reader = transactional(broker, name), consumer_of(name, delivery="exactly-once")
     batch = next(reader.transactions(dying)).__enter__()
-    dying.send(name, "never seen").result(10)
+    dying.send(name, "never seen").result(30)
     batch.transaction.send_offsets(reader)
     reader.close()
     found: list[str] = []

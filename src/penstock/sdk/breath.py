@@ -6,6 +6,7 @@ consumers of a process, once a second, for as long as there are any.
 
 from __future__ import annotations
 
+import os
 import time
 from threading import Lock, Thread
 from weakref import WeakSet
@@ -19,26 +20,43 @@ class Breath:
 
     def begin(self) -> None:
         """From now on it falls due."""
-        with _lock:
-            is_first = not _breaths
-            _breaths.add(self)
-        if is_first:
-            Thread(target=_tick, name="penstock-breath", daemon=True).start()
+        _ticking.add(self)
 
     def end(self) -> None:
-        with _lock:
-            _breaths.discard(self)
+        _ticking.discard(self)
 
 
-_lock = Lock()
-_breaths: WeakSet[Breath] = WeakSet()
+class Ticking:
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Threads are not there after a fork, nor whoever may have held the lock."""
+        self._lock = Lock()
+        self._breaths: WeakSet[Breath] = WeakSet()
+        self._has_thread = False
+
+    def add(self, breath: Breath) -> None:
+        with self._lock:
+            self._breaths.add(breath)
+            if not self._has_thread:
+                Thread(target=self._tick, name="penstock-breath", daemon=True).start()
+                self._has_thread = True
+
+    def discard(self, breath: Breath) -> None:
+        with self._lock:
+            self._breaths.discard(breath)
+
+    def _tick(self) -> None:
+        while True:
+            time.sleep(EVERY_S)
+            with self._lock:
+                for each in self._breaths:
+                    each.is_due = True
+                if not self._breaths:
+                    self._has_thread = False
+                    return
 
 
-def _tick() -> None:
-    while True:
-        time.sleep(EVERY_S)
-        with _lock:
-            for each in _breaths:
-                each.is_due = True
-            if not _breaths:
-                return
+_ticking = Ticking()
+os.register_at_fork(after_in_child=_ticking.forget)

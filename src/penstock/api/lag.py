@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
-from penstock.api.view_lag import matches_between
+from penstock.api.view_lag import matches_between, was_aborted
 from penstock.api.viewing import Sieve
 from penstock.errors import ErrorCode, Refused
 from penstock.log import reading, scanning
@@ -119,18 +119,11 @@ def _first_record(partition: PartitionLog, first: int, end: int) -> Steps[BatchH
         header = yield from reindexed(partition, partial(_header_at, partition, first))
         if header is None or header.base_offset >= end:
             return None
-        if header.record_count and not header.is_control and not _was_aborted(partition, header):
+        if header.record_count and not header.is_control and not was_aborted(partition, header):
             return header
         first = header.next_offset
         yield None
     raise Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "there is too much without a record")
-
-
-def _was_aborted(partition: PartitionLog, header: BatchHeader) -> bool:
-    if not header.is_transactional:
-        return False
-    between = partition.aborted_between(header.base_offset, header.next_offset)
-    return any(each.producer_id == header.producer_id for each in between)
 
 
 def _header_at(partition: PartitionLog, offset: int, cold_ok: bool) -> BatchHeader | None:

@@ -53,7 +53,7 @@ def _batches(pieces: list[Buffer]) -> Iterator[memoryview]:
 
 def _readable(log: PartitionLog, header: BatchHeader, batch: memoryview, first: int) -> int:
     """How many records a reader gets of a batch, from an offset on."""
-    if header.is_control or (header.is_transactional and _was_aborted(log, header)):
+    if header.is_control or was_aborted(log, header):
         return 0
     if header.base_offset >= first:
         return header.record_count
@@ -61,6 +61,8 @@ def _readable(log: PartitionLog, header: BatchHeader, batch: memoryview, first: 
     return sum(record.offset >= first for record in records)
 
 
-def _was_aborted(log: PartitionLog, header: BatchHeader) -> bool:
+def was_aborted(log: PartitionLog, header: BatchHeader) -> bool:
+    if not header.is_transactional:
+        return False
     between = log.aborted_between(header.base_offset, header.next_offset)
     return any(each.producer_id == header.producer_id for each in between)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.api.refused_batches import FORGOTTEN_MS, PLACES_MAX, SEQUENCES, RefusedBatches
+from penstock.api.refused_batches import (
+    FORGOTTEN_MS,
+    LATE_MS,
+    LATE_TIMES,
+    PLACES_MAX,
+    SEQUENCES,
+    RefusedBatches,
+)
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.batch import BatchHeader, read_header
 from penstock.wire.batch_builder import build_batch
@@ -112,3 +119,47 @@ def test_names_that_no_topic_has_are_not_kept() -> None:
     refused = RefusedBatches()
     refused.note(("n" * 250, bytes(16), 0), batch(5), NOT_LEADER, 0)
     assert not refused
+
+
+def is_let_off(refused: RefusedBatches, header: BatchHeader, *times_ms: int) -> list[bool]:
+    """A batch behind a gap, sent at these times: whether what is missing may be late."""
+    return [refused.may_come_late(PLACE, header, each) for each in times_ms]
+
+
+def test_what_comes_before_a_batch_may_be_late_but_not_for_ever() -> None:
+    refused = RefusedBatches()
+    assert is_let_off(refused, batch(6), *range(LATE_TIMES), LATE_MS - 1) == [True] * (
+        LATE_TIMES + 1
+    )
+    assert is_let_off(refused, batch(6), LATE_MS) == [False]
+    assert not refused, "those behind are held up by what is refused, not by this"
+
+
+def test_who_tries_seldom_has_more_time() -> None:
+    often_enough = [number * LATE_MS for number in range(LATE_TIMES + 1)]
+    found = is_let_off(RefusedBatches(), batch(6), *often_enough)
+    assert found == [True] * LATE_TIMES + [False]
+
+
+def test_every_gap_has_its_own_time() -> None:
+    refused = RefusedBatches()
+    is_let_off(refused, batch(6), *[0] * LATE_TIMES)
+    assert refused.may_come_late(("news", bytes(16), 1), batch(6), LATE_MS)
+    assert is_let_off(refused, batch(6, producer_id=8), LATE_MS) == [True]
+    assert is_let_off(refused, batch(6), LATE_MS) == [False]
+    assert is_let_off(refused, batch(6, epoch=1), LATE_MS) == [True]
+    assert is_let_off(refused, batch(9, epoch=1), LATE_MS) == [True]
+
+
+def test_a_clock_that_is_set_back_makes_nobody_wait_longer() -> None:
+    refused = RefusedBatches()
+    is_let_off(refused, batch(6), *[LATE_MS] * LATE_TIMES)
+    assert is_let_off(refused, batch(6), 0) == [False]
+
+
+def test_only_so_many_gaps_are_remembered() -> None:
+    refused = RefusedBatches()
+    for producer_id in range(PLACES_MAX + 1):
+        is_let_off(refused, batch(6, producer_id), *[0] * LATE_TIMES)
+    assert is_let_off(refused, batch(6, 1), LATE_MS) == [False]
+    assert is_let_off(refused, batch(6, 0), LATE_MS) == [True], "it was forgotten"

@@ -77,6 +77,41 @@ def test_a_duplicate_is_known_before_the_first_is_written_out(log: PartitionLog)
     assert len(all_values(log)) == 1
 
 
+@pytest.mark.parametrize(
+    ("producer_id", "epoch", "sequence", "lacks"),
+    [
+        (7, 3, 2, False),
+        (7, 3, 3, True),
+        (7, 3, 1, False),
+        (7, 3, LAST_SEQUENCE, False),
+        (7, 4, 0, False),
+        (7, 4, 1, True),
+        (7, 2, 5, False),
+        (7, 3, -1, False),
+        (8, 0, 0, False),
+        (8, 0, 1, True),
+    ],
+)
+def test_it_is_known_whether_something_before_a_batch_is_missing(
+    log: PartitionLog, producer_id: int, epoch: int, sequence: int, lacks: bool
+) -> None:
+    send(log, 0, b"a", b"b", epoch=3)
+    batch = a_batch(b"v", producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    header = batches.read_header(batch)
+    assert log.producers.lacks_some_before(header) == lacks
+    assert log.producers.begins_late(header) == (lacks and producer_id == 8)
+
+
+def test_a_gap_is_known_where_sequences_begin_again(log: PartitionLog) -> None:
+    send(log, LAST_SEQUENCE)
+    following, later = (
+        batches.read_header(a_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=each))
+        for each in (0, 1)
+    )
+    assert not log.producers.lacks_some_before(following)
+    assert log.producers.lacks_some_before(later)
+
+
 def test_a_gap_in_the_sequence_is_refused(log: PartitionLog) -> None:
     send(log, 0)
     assert refusal(log, 2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

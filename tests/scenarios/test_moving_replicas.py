@@ -19,6 +19,7 @@ from penstock.client import admin, replicas
 from penstock.client.cluster import WireClient
 
 TOPIC, PARTITIONS, KEYS = "orders", 6, 24
+CHANGES_OF_LEADERS = 30
 STRETCH_S = float(os.environ.get("SECONDS", "0.3"))
 WAIT_S = 60
 VALUE = b"%012d" + b"x" * 1000
@@ -187,6 +188,26 @@ def test_brokers_that_die_while_replicas_move_lose_nothing(brokers: Brokers) -> 
             until(lambda: not replicas.moves(client))
             assert set(brokers.held(client).values()) == {target}
             writer.writes_on()
+    writer.stop()
+    check(writer, brokers.bootstrap)
+
+
+def test_leaders_that_change_again_and_again_double_nothing(brokers: Brokers) -> None:
+    """librdkafka sends a new leader at times what comes behind a batch before that batch itself:
+    were it told that one is missing, it would begin anew with all that it has not been told of."""
+    brokers.start(1, 2, 3)
+    places = [(TOPIC, index) for index in range(PARTITIONS)]
+    with brokers.client() as client:
+        admin.create_topic(client, TOPIC, PARTITIONS, 3)
+        writer = Writer(brokers.bootstrap)
+        writer.writes_on()
+        for turn in range(CHANGES_OF_LEADERS):
+            orders = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]
+            plan = {place: orders[(place[1] + turn) % 3] for place in places}
+            replicas.reassign(client, plan)
+            until(lambda: not replicas.moves(client))
+            replicas.elect_leaders(client, places)
+        writer.writes_on()
     writer.stop()
     check(writer, brokers.bootstrap)
 

@@ -7,6 +7,7 @@ import itertools
 import random
 import tempfile
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.raw_client import a_batch, fetch_of, frame_of, framed, partition_of, 
 from tests.server.house import ANY, House, MemoryConnection
 
 from penstock.api.outcome import NO_ANSWER, Change, Later, Resume
+from penstock.api.refused_batches import LATE_MS, LATE_TIMES
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.replication.signals import Signal
@@ -272,6 +274,49 @@ async def test_batches_behind_one_that_was_refused_wait_until_it_has_come_again(
     house.desk.create("news")
     assert await code_of(1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert [await code_of(sequence) for sequence in (0, 1, 2)] == [ErrorCode.NONE] * 3
+
+
+@pytest.mark.parametrize("first", [0, 5], ids=["unknown", "known"])
+async def test_a_batch_that_comes_before_the_one_it_follows_is_to_come_again_after_it(
+    house: House, first: int
+) -> None:
+    """As librdkafka sends them at times when the leader changes. Were it told of the gap it would
+    begin a new epoch, and were the second taken for the first it would take both for written."""
+    house.desk.create("news")
+    codes = partial(_codes, house, house.connect())
+    assert await codes(*range(first)) == [ErrorCode.NONE] * first
+    behind = first + 1, first + 2
+    assert await codes(*behind) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2
+    assert await codes(first, *behind) == [ErrorCode.NONE] * 3
+    assert house.desk.broker.leader("news", 0).log.end_offset == first + 3
+
+
+async def test_who_sends_on_behind_a_gap_is_told_of_it_in_the_end(house: House) -> None:
+    house.desk.create("news")
+    codes = partial(_codes, house, house.connect())
+    assert await codes(0) == [ErrorCode.NONE]
+    assert await codes(*[2] * LATE_TIMES) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * LATE_TIMES
+    house.clock.time_ms += LATE_MS
+    assert await codes(2) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+    assert await codes(1, 2) == [ErrorCode.NONE] * 2
+
+
+async def test_a_producer_that_was_forgotten_goes_on_where_it_was(house: House) -> None:
+    """Nobody is left who could say that something is missing; as in Kafka."""
+    house.desk.create("news")
+    codes = partial(_codes, house, house.connect())
+    assert await codes(*[7] * LATE_TIMES) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * LATE_TIMES
+    house.clock.time_ms += LATE_MS
+    assert await codes(7, 8) == [ErrorCode.NONE] * 2
+
+
+async def _codes(house: House, connection: MemoryConnection, *sequences: int) -> list[int]:
+    """What is answered to batches of one record each."""
+    batches = (
+        a_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=sequence)
+        for sequence in sequences
+    )
+    return [await _code(house, connection, produce_of("news", batch, acks=1)) for batch in batches]
 
 
 async def _code(house: House, connection: MemoryConnection, request: ProduceRequest) -> int:

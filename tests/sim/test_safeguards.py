@@ -7,9 +7,11 @@ from itertools import chain
 
 import pytest
 
+from penstock.api.refused_batches import RefusedBatches
 from penstock.coordination.group import protocols
 from penstock.log import loading, unwritten
 from penstock.log.log_state import LogState
+from penstock.log.producer_state import ProducerStates
 from penstock.metadata.cluster import Topic
 from penstock.metadata.cluster_changes import join
 from penstock.node.rejoining import Change, Rejoining
@@ -18,6 +20,7 @@ from penstock.server.surveying import Survey
 from penstock.sim.file import SimFile
 from penstock.sim.run import play
 from penstock.sim.storage import Content
+from penstock.wire.batch import BatchHeader
 
 SEEDS_MAX = 60
 
@@ -53,6 +56,25 @@ def test_a_page_cache_that_is_believed_after_a_failed_sync_is_noticed(
 ) -> None:
     monkeypatch.setattr(SimFile, "forget", lambda self, position: None)
     assert next(failing("device"), None) is not None
+
+
+def test_producers_that_are_told_of_a_gap_at_once_are_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(RefusedBatches, "may_come_late", lambda *_: False)
+    assert next(failing("kill"), None) is not None
+
+
+def test_a_batch_of_an_unknown_producer_that_is_taken_for_its_first_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lacks = ProducerStates.lacks_some_before
+
+    def only_of_known(self: ProducerStates, header: BatchHeader) -> bool:
+        return header.producer_id in self.producers and lacks(self, header)
+
+    monkeypatch.setattr(ProducerStates, "lacks_some_before", only_of_known)
+    assert next(failing("first-start", 2), None) is not None
 
 
 def test_commits_of_members_that_are_out_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,11 @@ An idempotent producer has several batches under way on a connection. If the fir
 its leader has not heard yet that it is the leader, and the next one is not, that is out of order;
 librdkafka then begins a new epoch, in which nobody can tell what was sent before. So those behind
 wait for the first to come again, as they would if it were lost.
+
+The first may also be late. When a partition gets another leader, librdkafka at times sends it the
+second batch before it has taken back the first, which the old leader has refused: see issue 4953 of
+confluentinc/librdkafka. So a batch behind a gap is refused for a moment, too. It comes again, after
+the one before it. Only who goes on to send it without that is told of the gap.
 """
 
 from __future__ import annotations
@@ -33,6 +38,9 @@ NAME_CHARS_MAX = 249
 """Of a topic's name: there are no longer ones."""
 FORGOTTEN_MS = 30_000
 """Whoever has not sent it again by then does not want to."""
+LATE_MS, LATE_TIMES = 3000, 5
+"""How long what comes before a batch may be late, and how often at least: its producer may have to
+try elsewhere meanwhile."""
 SEQUENCES = 1 << 31
 
 
@@ -43,13 +51,22 @@ class First(NamedTuple):
     until_ms: int
 
 
+class AfterGap(NamedTuple):
+    epoch: int
+    sequence: int
+    since_ms: int
+    times: int
+
+
 class RefusedBatches:
     """Of one connection."""
 
-    __slots__ = ("_first",)
+    __slots__ = ("_after_gaps", "_first")
 
     def __init__(self) -> None:
         self._first: dict[tuple[Place, int], First] = {}
+        self._after_gaps: dict[tuple[Place, int], AfterGap] = {}
+        """The last one of each producer in a partition that came without those before it."""
 
     def __bool__(self) -> bool:
         return bool(self._first)
@@ -89,6 +106,17 @@ class RefusedBatches:
         if _behind(header, first) and not is_next:
             raise Refused(first.code, "a batch before this one was refused; send that again first")
         del self._first[place, header.producer_id]
+
+    def may_come_late(self, place: Place, header: BatchHeader, now_ms: int) -> bool:
+        """Whether what is missing before a batch may still come, for all that is known here."""
+        key = place, header.producer_id
+        known = self._after_gaps.pop(key, None)
+        if known is None or known[:2] != (header.producer_epoch, header.base_sequence):
+            known = AfterGap(header.producer_epoch, header.base_sequence, now_ms, 0)
+        if len(self._after_gaps) >= PLACES_MAX:
+            del self._after_gaps[next(iter(self._after_gaps))]
+        self._after_gaps[key] = known._replace(times=known.times + 1)
+        return known.times < LATE_TIMES or 0 <= now_ms - known.since_ms < LATE_MS
 
 
 def _behind(header: BatchHeader, first: First) -> bool:

@@ -141,6 +141,20 @@ class ProducerStates:
         is_next = header.base_sequence == (producer.last_sequence + 1) & _LAST_SEQUENCE
         return is_next or _known(producer, header) is not None
 
+    def begins_late(self, header: BatchHeader) -> bool:
+        """Whether its producer is not known, and has sent something before it."""
+        return header.base_sequence > 0 and header.producer_id not in self.producers
+
+    def lacks_some_before(self, header: BatchHeader) -> bool:
+        """Whether its producer has sent something before it that is not here."""
+        producer = self.producers.get(header.producer_id)
+        if producer is None or header.producer_epoch > producer.epoch:
+            return header.base_sequence > 0
+        if header.producer_epoch < producer.epoch or header.base_sequence == NO_SEQUENCE:
+            return False
+        ahead = (header.base_sequence - producer.last_sequence - 1) & _LAST_SEQUENCE
+        return 0 < ahead <= _LAST_SEQUENCE // 2
+
     def known(self, header: BatchHeader) -> WrittenBatch | None:
         """The same, of a batch that is not to be taken if it is new, whatever else is wrong with
         it."""

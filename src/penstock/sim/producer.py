@@ -3,8 +3,10 @@
 What it has not been told of it sends again, in the same batches and with the same sequence numbers,
 so that no fault may lose, double or reorder anything.
 
-Its first batch goes alone, until it is acknowledged: a leader that knows nothing of a producer
-takes any sequence for its first, as in Kafka, and might refuse the first batch and take the second.
+In three things it is like librdkafka. After a failure it at times sends what comes behind the first
+batch, and that one later. What was sent before a batch that is acknowledged counts as acknowledged
+too. And it must not be told of a gap: it would begin a new epoch, and double what it has not been
+told of.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ UNDER_WAY_MAX = 5
 RECORDS_MAX = 4
 PADDING_MAX = 600
 PAUSE_S_MAX = 1.2
+HASTY = 0.3
+"""How often what has failed is left out when the rest is sent again."""
 RETRIABLE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -56,7 +60,6 @@ RETRIABLE = frozenset(
 class Batch:
     sends: list[Send]
     data: bytes
-    is_first: bool
 
 
 class SimProducer:
@@ -92,19 +95,20 @@ class SimProducer:
 
     async def _lane(self, partition: int) -> None:
         unacknowledged: deque[Batch] = deque()
-        sequence = 0
+        sequence, left_out = 0, 0
         random = self._client.random
         while not self._stopping or unacknowledged:
             if not self._stopping:
-                is_known = sequence > 0 and not (unacknowledged and unacknowledged[0].is_first)
-                wanted = random.randint(1, UNDER_WAY_MAX) if is_known else 1
+                wanted = random.randint(1, UNDER_WAY_MAX)
                 while len(unacknowledged) < wanted:
                     batch = self._batch(partition, sequence)
                     sequence += len(batch.sends)
                     unacknowledged.append(batch)
-            if await self._send_all(partition, unacknowledged):
+            if await self._send_all(partition, unacknowledged, left_out):
+                left_out = 0
                 await asyncio.sleep(random.random() * PAUSE_S_MAX)
             else:
+                left_out = int(not left_out and random.random() < HASTY)
                 self._client.forget_leaders()
                 await asyncio.sleep(RETRY_S * (1 + random.random()))
 
@@ -122,52 +126,58 @@ class SimProducer:
             producer_epoch=self._epoch,
             base_sequence=sequence,
         )
-        return Batch(sends, bytes(data), is_first=sequence == 0)
+        return Batch(sends, bytes(data))
 
     def _padding(self) -> int:
         return self._client.random.randrange(PADDING_MAX)
 
-    async def _send_all(self, partition: int, batches: deque[Batch]) -> bool:
+    async def _send_all(self, partition: int, batches: deque[Batch], left_out: int) -> bool:
         """Whether all were acknowledged; those that were are no longer in the queue."""
         try:
             exchange = await self._client.leader(self._topic, partition)
         except Unreached:
             return False
+        sent = list(batches)[left_out:]
         asked = [
             exchange.ask(self._request(partition, batch), PRODUCE_VERSION, ProduceResponse)
-            for batch in batches
+            for batch in sent
         ]
         answers = await asyncio.gather(
             *(answered(exchange, each) for each in asked), return_exceptions=True
         )
-        has_failed = False
-        for batch, answer in zip(list(batches), answers, strict=True):
+        for batch, answer in zip(sent, answers, strict=True):
             if isinstance(answer, Unreached):
-                has_failed = True
-            elif isinstance(answer, BaseException):
+                continue
+            if isinstance(answer, BaseException):
                 raise answer
-            elif self._take(batch, answer.responses[0].partition_responses[0], has_failed):
-                batches.remove(batch)
-            else:
-                has_failed = True
-        return not has_failed
+            if self._take(batch, answer.responses[0].partition_responses[0]):
+                _acknowledge(batches, batch)
+        return not batches
 
     def _request(self, partition: int, batch: Batch) -> ProduceRequest:
         data = PartitionProduceData(partition, batch.data)
         topics = [TopicProduceData(self._topic, partition_data=[data])]
         return ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=topics)
 
-    def _take(self, batch: Batch, answer: PartitionProduceResponse, one_has_failed: bool) -> bool:
-        """Whether it is acknowledged. After one that failed, those behind it may be refused."""
+    def _take(self, batch: Batch, answer: PartitionProduceResponse) -> bool:
+        """Whether it is acknowledged."""
         code = ErrorCode(answer.error_code)
         first = batch.sends[0]
         self._client.note(f"{first.value} got {code.name} {first.partition}@{answer.base_offset}")
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             for number, send in enumerate(batch.sends):
-                send.outcome = Outcome.OK
                 send.offset = answer.base_offset + number if answer.base_offset >= 0 else None
             return True
-        follows = code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and one_has_failed
-        if code not in RETRIABLE and not follows:
+        if code not in RETRIABLE:
             self._client.complain(f"{code.name} ({answer.error_message}) to {first}")
         return False
+
+
+def _acknowledge(batches: deque[Batch], last: Batch) -> None:
+    """Up to one of them. Where those before it are nobody has said."""
+    is_last = False
+    while not is_last:
+        batch = batches.popleft()
+        is_last = batch is last
+        for send in batch.sends:
+            send.outcome = Outcome.OK

@@ -346,6 +346,16 @@ class Produce:
             return Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
         return refused
 
+    def check_is_next(self, piece: Piece) -> None:
+        """What its producer sent before it may be late: then it is not lost, and this is not the
+        first."""
+        refused, header = self.call.client.refused, piece.header
+        if refused is None or not piece.leader.log.producers.lacks_some_before(header):
+            return
+        if refused.may_come_late(piece.place, header, self.call.now_ms):
+            text = "a batch before this one has not come yet; send that first"
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
+
     def append(self, piece: Piece) -> Pledge | None:
         leader, batch, header, answer, _, ended, _ = piece
         log = leader.log
@@ -356,6 +366,7 @@ class Produce:
             if ended not in (None, log.producers.ended(header.producer_id)):
                 code = not_in_transaction(self.call.version)
                 raise Refused(code, "the transaction has ended meanwhile")
+            self.check_is_next(piece)
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
             self.refuse(piece, self.unless_deposed(refused))

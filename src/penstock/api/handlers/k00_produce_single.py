@@ -70,7 +70,7 @@ def produce_single(
             leader.check_enough_in_sync()
         broker.check_lease(leader, by_all=by_all)
         header = check_batch(batch, log.config, now_ms)
-        if lacks_time(header, log.config):
+        if lacks_time(header, log.config) or log.producers.begins_late(header):
             return None
         is_within = header.is_transactional or asked.transaction
         if is_within and not _is_open(broker, leader, asked, header, client):

@@ -260,6 +260,21 @@ def test_a_truncation_during_a_sync_makes_that_sync_worthless(log: PartitionLog)
     assert log.synced_end == 2
 
 
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_sync_covers_what_was_cut_off_also_where_nothing_is_left(
+    log: PartitionLog, end: int
+) -> None:
+    """Else a power loss brings it back, behind an epoch that has begun in its place: who copies it
+    has to cut it off again and again."""
+    put(log, b"a")
+    put(log, b"b")
+    settle(log)
+    log.truncate_to(end)
+    log.begin_epoch(5, 0)
+    names = [Path(file.path).name for file in log.begin_sync().files]
+    assert f"{0:020d}.log" in names
+
+
 def test_a_sync_covers_rolled_segments_their_indexes_and_new_folders(
     disk: RealDisk, folder: Path
 ) -> None:

@@ -90,6 +90,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     boundary = _boundary(log, active, offset)
     if boundary is not None:
         active.truncate(*boundary)
+        log.unsynced_files.append(active.file)  # no later than an epoch that begins there
     log.note_folder(log.folder)
     _ends_at(log, exhaust(active.next_offset()) if active.size else active.base)
     notes.keep_damage(log, [each for each in log.damage if each.first_offset < log.end_offset])

@@ -22,6 +22,7 @@ from penstock.spark.pipelines.output import merged_by, shaped, sink_format, writ
 from penstock.spark.pipelines.preparing import claim, function_of, identity, make_topics
 from penstock.spark.pipelines.progress import Progress
 from penstock.spark.pipelines.sources import Place, load, load_dead_letters
+from penstock.spark.pipelines.starting import with_starts
 from penstock.spark.pipelines.state import STOPPED, Noted, State
 from penstock.spark.pipelines.watching import OnProgress, Watch, line_of, stop_all
 from penstock.spark.session import is_running, make_active, of_the_start, session
@@ -71,6 +72,7 @@ def run(
     with kept.running(pipeline.name, kind, str(file.absolute()) if file else None) as noted:
         claim(where.checkpoint, pipeline)
         make_topics(where.bootstrap, pipeline)
+        pipeline = with_starts(pipeline, where.bootstrap, where.checkpoint)
         started, settings = _started(spark, pipeline.settings)
         is_once = once or pipeline.trigger == ONCE
         work = Work(pipeline, where, started, settings, is_once=is_once)

@@ -40,9 +40,9 @@ def compact_table(folder: str, as_json: bool) -> None:
 def vacuum_table(folder: str, age_ms: int, dry_run: bool, as_json: bool) -> None:
     """Remove files that are in a table's folder, but not in the table."""
     with telling():
-        from penstock.spark.tables.formats import open_table  # noqa: PLC0415
+        from penstock.spark.tables.formats import vacuum  # noqa: PLC0415
 
-        gone = open_table(folder).vacuum(age_ms, is_trial=dry_run)
+        gone = vacuum(folder, age_ms, is_trial=dry_run)
     told = f"{counted(len(gone), 'file')} {'would go' if dry_run else 'removed'}"
     report({"files": gone, "dry_run": dry_run}, told, as_json)
 

@@ -13,6 +13,7 @@ from deltalake.transaction import AddAction
 
 from penstock.spark.errors import SparkError
 from penstock.spark.tables import folder, result_files
+from penstock.spark.tables.formats import vacuum
 from penstock.spark.tables.result_files import ResultFile, write_results
 from penstock.spark.tables.results import Batch, ResultTable
 
@@ -181,3 +182,27 @@ def test_of_two_merges_at_once_both_count(table: ResultTable) -> None:
     assert table.merge([written(table, ("a", 2), staged=True)], ["name"], Batch("q", 1))
     assert late.merge([written(late, ("b", 2), staged=True)], ["name"], Batch("other", 0))
     assert rows_of(table) == [{"name": "a", "count": 2}, {"name": "b", "count": 2}]
+
+
+def test_a_vacuum_removes_what_was_replaced_or_left_behind_and_nothing_else(
+    table: ResultTable,
+) -> None:
+    for number in range(5):
+        table.merge([written(table, ("a", number), staged=True)], ["name"], Batch("q", number))
+    left = written(table, ("b", 1), staged=True)
+    written(table, ("c", 1))
+    foreign = table.folder / "data" / "mine.parquet"
+    foreign.touch()
+    assert vacuum(table.folder, 3_600_000) == []
+    would = vacuum(table.folder, 0, is_trial=True)
+    assert len(would) == 6
+    assert left.path in would
+    assert files_in(table) == 8
+    assert vacuum(table.folder, 0) == would
+    assert (files_in(table), foreign.exists()) == (2, True)
+    assert rows_of(table) == [{"name": "a", "count": 4}]
+
+
+def test_a_vacuum_of_no_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SparkError, match="there is no table"):
+        vacuum(tmp_path, 0)

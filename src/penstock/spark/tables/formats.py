@@ -17,6 +17,7 @@ from penstock.spark.tables.files import Lane
 from penstock.spark.tables.folder import DELTA_LOG, has_versions, local_folder
 from penstock.spark.tables.iceberg.columns import numbered
 from penstock.spark.tables.owner import Owner
+from penstock.spark.tables.results_vacuum import is_result_table, vacuum_results
 from penstock.spark.tables.topic_table import TableFormat, TopicTable
 from penstock.spark.values.schema import ValueSchema, columns_of
 
@@ -58,6 +59,14 @@ def create_table(
     if form is TableFormat.ICEBERG:
         return _iceberg().create(root, owner, marks, values)
     return DeltaTopicTable.create(root, owner, marks, values)
+
+
+def vacuum(folder: str | Path, older_than_ms: int, *, is_trial: bool = False) -> list[str]:
+    """Of a topic's table, or of a pipeline's results."""
+    root = local_folder(folder)
+    if (root / DELTA_LOG).is_dir() and is_result_table(root):
+        return vacuum_results(root, older_than_ms, is_trial=is_trial)
+    return open_table(root).vacuum(older_than_ms, is_trial=is_trial)
 
 
 def file_columns(form: TableFormat, values: ValueSchema | None) -> pa.Schema:

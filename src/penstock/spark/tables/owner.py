@@ -29,7 +29,7 @@ class Owner(NamedTuple):
 
     @classmethod
     def of(cls, folder: object, properties: Mapping[str, str]) -> Owner:
-        if _FORMAT not in properties:
+        if not is_owned(properties):
             raise SparkError(
                 f"{folder} is a table, but not one of `penstock pipeline archive`: choose another "
                 "folder"
@@ -40,6 +40,11 @@ class Owner(NamedTuple):
                 "upgrade it"
             )
         return cls(*(properties.get(each, "") for each in (_TOPIC, _ID, _CLUSTER)))
+
+
+def is_owned(properties: Mapping[str, str]) -> bool:
+    """Whether a table is that of a topic."""
+    return _FORMAT in properties
 
 
 def check_same(folder: object, owner: Owner, found: Owner) -> None:

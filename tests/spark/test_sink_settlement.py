@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from penstock.spark.sink.entries import JOB, Entry
 from penstock.spark.sink.options import SinkOptions, sink_options
 from penstock.spark.sink.orphans import Orphan, end_orphans
 from penstock.spark.sink.settlement import JobSettlement, Settlement
+from penstock.spark.sink.stream import StreamWriter
 from penstock.spark.sink.writing import Share, write_share
 
 
@@ -339,6 +341,26 @@ def test_a_task_that_fails_leaves_nothing_open(
     share = Share(query.name, "run", 0, may_be_decided=True)
     with pytest.raises(RuntimeError, match="on fire"):
         write_share(query.options, share, broken())
+    holds(range(0))
+
+
+def test_a_query_that_is_stopped_before_any_task_is_done_leaves_nothing_open(
+    client: WireClient,
+    broker: BrokerProcess,
+    topic: str,
+    query: Query,
+    tmp_path: Path,
+    holds: Holds,
+) -> None:
+    """Spark has no word of its tasks then, and its checkpoint says which query it was."""
+    query.write(0, range(5), range(5, 9))
+    given = {"bootstrapServers": broker.address, "topic": topic}
+    StreamWriter(sink_options({**given, "checkpointLocation": str(tmp_path)})).abort([None], 0)
+    assert len(open_transactions(client, query.name)) == 2, "it may be any query's"
+    (tmp_path / "metadata").write_text(f'{{"id":"{query.name}"}}')
+    StreamWriter(sink_options({**given, "checkpointLocation": f"file://{tmp_path}"})).abort(
+        [None], 0
+    )
     holds(range(0))
 
 

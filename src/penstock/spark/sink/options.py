@@ -23,6 +23,8 @@ class SinkOptions:
     codec: Codec
     orphan_timeout_ms: int
     timeout_s: float
+    checkpoint: str | None = None
+    """Of a stream, where its writer was given one."""
 
 
 def sink_options(options: Mapping[str, str]) -> SinkOptions:
@@ -42,6 +44,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         ),
         orphan_timeout_ms=given.duration_ms("sink.orphan.timeout", ORPHAN_TIMEOUT),
         timeout_s=(given.number("timeoutMs") or int(WAIT_S * 1000)) / 1000,
+        checkpoint=given.text("checkpointLocation"),
     )
     given.check_rest(IGNORED)
     return read

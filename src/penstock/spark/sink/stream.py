@@ -6,7 +6,10 @@ abort one that it has committed. So what was decided about a batch is asked firs
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -42,15 +45,31 @@ class StreamWriter(DataSourceStreamArrowWriter):
             look_for_orphans(client, self._options.orphan_timeout_ms)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Where no task has come to its end, each has aborted its own, or the next run does."""
-        written = [each for each in messages if isinstance(each, Written)]
-        if not written or not self._options.is_exactly_once:
+        """Tasks say of which query they are. Where none has come to its end, as when a query is
+        stopped, its checkpoint does; where that cannot be read, the next run aborts what is open.
+        """
+        if not self._options.is_exactly_once:
+            return
+        shares = (each.share for each in messages if isinstance(each, Written))
+        share = next(shares, None) or _share_in(self._options.checkpoint, batchId)
+        if share is None:
             return
         with Connected(self._options.bootstrap, self._options.timeout_s).again() as client:
-            self._settlement(client, written[0].share).abort(batchId, messages.count(None))
+            self._settlement(client, share).abort(batchId, messages.count(None))
 
     def _settlement(self, client: WireClient, share: Share) -> Settlement:
         return Settlement(client, share.query, share.run)
+
+
+def _share_in(checkpoint: str | None, batch: int) -> Share | None:
+    """Of the query that Spark has noted there."""
+    if checkpoint is None:
+        return None
+    try:
+        noted = json.loads((Path(checkpoint.removeprefix("file://")) / "metadata").read_bytes())
+        return Share(noted["id"], f"abort-{uuid4()}", batch, may_be_decided=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _share() -> Share:

@@ -43,6 +43,10 @@ from penstock.wire.stored.group_metadata import (
     MemberMetadata,
 )
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from penstock.wire.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from penstock.wire.stored.share_snapshot import StateBatch as SnapshotBatch
+from penstock.wire.stored.share_update import ShareUpdateKey, ShareUpdateValue
+from penstock.wire.stored.share_update import StateBatch as UpdateBatch
 from penstock.wire.stored.transaction_log import (
     PartitionsSchema,
     TransactionLogKey,
@@ -298,6 +302,26 @@ BY_HAND: list[tuple[StoredKey, bytes, Versioned, int, bytes]] = [
         bytes.fromhex(
             "0001 0000000000000007 0003 0000ea60 04 00 0000018bcfe56800 ffffffffffffffff"
             "02 00 08 0000000000000006 02 02 0002"
+        ),
+    ),
+    (
+        ShareSnapshotKey("g1", bytes(range(16)), 3),
+        bytes.fromhex("0000 0002 6731 000102030405060708090a0b0c0d0e0f 00000003"),
+        ShareSnapshotValue(4, 2, 7, 100, 5, 1_700_000_000_000, 5, [SnapshotBatch(100, 104, 2, 1)]),
+        0,
+        bytes.fromhex(
+            "0000 00000004 00000002 00000007 0000000000000064 0000018bcfe56800 0000000000000005"
+            "02 0000000000000064 0000000000000068 02 0001 00 01 00 04 00000005"
+        ),
+    ),
+    (
+        ShareUpdateKey("g1", bytes(range(16)), 3),
+        bytes.fromhex("0001 0002 6731 000102030405060708090a0b0c0d0e0f 00000003"),
+        ShareUpdateValue(4, 7, -1, state_batches=[UpdateBatch(105, 105, 0, 2)]),
+        0,
+        bytes.fromhex(
+            "0000 00000004 00000007 ffffffffffffffff"
+            "02 0000000000000069 0000000000000069 00 0002 00 00"
         ),
     ),
 ]

@@ -1,9 +1,10 @@
-"""The settings of what coordinators look after: groups, their offsets, transactions."""
+"""The settings of what coordinators look after: groups, their offsets, transactions, shares."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.config.shares import ShareConfig
 from penstock.config.units import DAY_MS, INT_MAX, MIB, MINUTE_MS
 from penstock.settings import setting
 
@@ -13,7 +14,7 @@ def _some_assignor(assignors: tuple[str, ...]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatorConfig:
+class CoordinatorConfig(ShareConfig):
     """A part of what a broker is told."""
 
     group_initial_rebalance_delay_ms: int = setting(

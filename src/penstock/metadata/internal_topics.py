@@ -19,7 +19,8 @@ from penstock.metadata.records import TopicRecord
 
 OFFSETS = "__consumer_offsets"
 TRANSACTIONS = "__transaction_state"
-INTERNAL = frozenset({OFFSETS, TRANSACTIONS})
+SHARES = "__share_group_state"
+INTERNAL = frozenset({OFFSETS, TRANSACTIONS, SHARES})
 MESSAGE_BYTES_MIN = 1 << 20
 """What a group of many members takes."""
 
@@ -38,6 +39,12 @@ def shape(config: BrokerConfig, topic: str) -> Shape:
             config.offsets_topic_num_partitions,
             config.offsets_topic_replication_factor,
             config.offsets_topic_segment_bytes,
+        )
+    if topic == SHARES:
+        return Shape(
+            config.share_topic_num_partitions,
+            config.share_topic_replication_factor,
+            config.share_topic_segment_bytes,
         )
     return Shape(
         config.transaction_topic_num_partitions,

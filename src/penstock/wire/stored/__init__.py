@@ -21,6 +21,10 @@ RECORDS = {
         8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
         16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
     },
+    "__share_group_state": {
+        0: ("share_snapshot", "ShareSnapshot"),
+        1: ("share_update", "ShareUpdate"),
+    },
     "__transaction_state": {
         0: ("transaction_log", "TransactionLog"),
     },

@@ -10,6 +10,7 @@ from penstock.api.table import APIS
 from penstock.coordination.group.classic import phases as classic
 from penstock.coordination.group.consumer import phases as consumer
 from penstock.coordination.transaction import phases as transaction
+from penstock.sharing import phases as shared
 from penstock.wire.messages import APIS as DECLARED
 from tools.sdk_settings import sdk_settings
 from tools.states import drawing
@@ -57,6 +58,7 @@ def pages() -> dict[Path, str]:
         STATES / "consumer-group.svg": drawing("A group, KIP-848", consumer.GROUP_MOVES),
         STATES / "consumer-member.svg": drawing("A member, KIP-848", consumer.MEMBER_MOVES),
         STATES / "transaction.svg": drawing("A transaction", transaction.MOVES),
+        STATES / "shared-record.svg": drawing("A record in a share group", shared.MOVES),
     }
 
 

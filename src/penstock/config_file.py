@@ -181,8 +181,8 @@ def page() -> str:
         "broker setting named with each gives its default.\n\n" + _table(TOPIC_SETTINGS),
         "## Groups\n\n"
         "Given to a group by name, whether it is there yet or not (IncrementalAlterConfigs with "
-        "resource type GROUP). The broker setting named with each gives its default, and two more "
-        "its limits.\n\n" + _table(GROUP_SETTINGS),
+        "resource type GROUP). Where a broker setting is named, it gives the default, and two more "
+        "the limits.\n\n" + _table(GROUP_SETTINGS),
     ]
     return "\n".join(parts)
 

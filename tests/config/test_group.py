@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.config import BROKER_SETTINGS, GROUP_SETTINGS
+from penstock.config import BROKER_SETTINGS, GROUP_DEFAULTS
 from penstock.settings import Setting
 
+of_brokers = pytest.mark.parametrize("setting", GROUP_DEFAULTS.values(), ids=GROUP_DEFAULTS)
 
-@pytest.mark.parametrize("setting", GROUP_SETTINGS.values(), ids=GROUP_SETTINGS)
+
+@of_brokers
 def test_a_group_setting_is_what_its_broker_setting_is(setting: Setting) -> None:
     general = BROKER_SETTINGS[setting.broker_name]
     assert (general.default, general.at_least, general.at_most) == (
@@ -18,7 +20,7 @@ def test_a_group_setting_is_what_its_broker_setting_is(setting: Setting) -> None
     )
 
 
-@pytest.mark.parametrize("setting", GROUP_SETTINGS.values(), ids=GROUP_SETTINGS)
+@of_brokers
 def test_the_default_of_a_group_setting_is_within_its_limits(setting: Setting) -> None:
     assert setting.broker_limits is not None
     lowest, highest = (BROKER_SETTINGS[name].default for name in setting.broker_limits)

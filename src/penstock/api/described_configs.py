@@ -120,7 +120,12 @@ def describe_group(broker: Broker, name: str) -> Iterator[Described]:
         layers = [
             *_found(setting, Source.DYNAMIC_GROUP, setting.name, own),
             *_found_in(setting, setting.broker_name, lower),
-            _layer(setting, Source.DEFAULT, setting.broker_name, setting.show(setting.default)),
+            _layer(
+                setting,
+                Source.DEFAULT,
+                setting.broker_name or setting.name,
+                setting.show(setting.default),
+            ),
         ]
         yield Described(setting.name, setting, layers)
 

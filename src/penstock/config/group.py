@@ -1,10 +1,11 @@
-"""The settings of single groups. Each has a broker setting that gives its default."""
+"""The settings of single groups. Most have a broker setting that gives their default."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.config.units import INT_MAX
+from penstock.config import offset_reset
+from penstock.config.units import HOUR_MS, INT_MAX
 from penstock.settings import Setting, setting, settings_of
 
 
@@ -37,8 +38,66 @@ class GroupConfig:
         ),
         doc="How often consumers of the group give a sign of life; 0 goes by its size.",
     )
+    share_record_lock_duration_ms: int = setting(
+        "share.record.lock.duration.ms",
+        30_000,
+        at_least=1000,
+        at_most=HOUR_MS,
+        broker_name="group.share.record.lock.duration.ms",
+        broker_limits=(
+            "group.share.min.record.lock.duration.ms",
+            "group.share.max.record.lock.duration.ms",
+        ),
+        doc="How long a member of a share group has a record before others may be given it.",
+    )
+    share_delivery_count_limit: int = setting(
+        "share.delivery.count.limit",
+        5,
+        at_least=2,
+        at_most=10,
+        broker_name="group.share.delivery.count.limit",
+        broker_limits=(
+            "group.share.min.delivery.count.limit",
+            "group.share.max.delivery.count.limit",
+        ),
+        doc="How often a record is given to members of a share group before it is given up.",
+    )
+    share_partition_max_record_locks: int = setting(
+        "share.partition.max.record.locks",
+        2000,
+        at_least=100,
+        at_most=10_000,
+        broker_name="group.share.partition.max.record.locks",
+        broker_limits=(
+            "group.share.min.partition.max.record.locks",
+            "group.share.max.partition.max.record.locks",
+        ),
+        doc="Records of a partition that are in flight in a share group at a time: with "
+        "members, or waiting to be given to one again.",
+    )
+    share_auto_offset_reset: str = setting(
+        "share.auto.offset.reset",
+        offset_reset.LATEST,
+        check=offset_reset.problem_of,
+        doc="Where a share group begins with a partition that it has not read: earliest, latest, "
+        "or so long ago (by_duration:P1DT12H).",
+    )
+    share_isolation_level: str = setting(
+        "share.isolation.level",
+        "read_uncommitted",
+        one_of=("read_committed", "read_uncommitted"),
+        doc="Whether members of a share group are given what was written in transactions before "
+        "these are committed.",
+    )
+    share_renew_acknowledge_enable: bool = setting(
+        "share.renew.acknowledge.enable",
+        True,
+        doc="Whether members of a share group may keep a record for longer, as often as they like.",
+    )
 
 
 GROUP_SETTINGS: dict[str, Setting] = settings_of(GroupConfig)
-GROUP_DEFAULTS: dict[str, Setting] = {s.broker_name: s for s in GROUP_SETTINGS.values()}
+GROUP_DEFAULTS: dict[str, Setting] = {
+    s.broker_name: s for s in GROUP_SETTINGS.values() if s.broker_name
+}
 """Broker settings that give groups their defaults, by the broker's name for them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.config.units import INT_MAX, MIB
+from penstock.config.units import HOUR_MS, INT_MAX, MIB
 from penstock.settings import setting
 
 
@@ -41,4 +41,78 @@ class ShareConfig:
         at_least=1024,
         at_most=INT_MAX,
         doc="Size of the segments of the topic that shares are kept in.",
+    )
+    group_share_record_lock_duration_ms: int = setting(
+        "group.share.record.lock.duration.ms",
+        30_000,
+        at_least=1000,
+        at_most=HOUR_MS,
+        doc="How long a member of a share group has a record before others may be given it. A "
+        "group may have its own.",
+    )
+    group_share_min_record_lock_duration_ms: int = setting(
+        "group.share.min.record.lock.duration.ms",
+        15_000,
+        at_least=1000,
+        at_most=30_000,
+        doc="The shortest that a share group may let its members have a record.",
+    )
+    group_share_max_record_lock_duration_ms: int = setting(
+        "group.share.max.record.lock.duration.ms",
+        60_000,
+        at_least=30_000,
+        at_most=HOUR_MS,
+        doc="The longest that a share group may let its members have a record.",
+    )
+    group_share_delivery_count_limit: int = setting(
+        "group.share.delivery.count.limit",
+        5,
+        at_least=2,
+        at_most=10,
+        doc="How often a record is given to members of a share group before it is given up. A "
+        "group may have its own.",
+    )
+    group_share_min_delivery_count_limit: int = setting(
+        "group.share.min.delivery.count.limit",
+        2,
+        at_least=2,
+        at_most=5,
+        doc="The lowest such limit that a share group may have.",
+    )
+    group_share_max_delivery_count_limit: int = setting(
+        "group.share.max.delivery.count.limit",
+        10,
+        at_least=5,
+        at_most=25,
+        doc="The highest such limit that a share group may have.",
+    )
+    group_share_partition_max_record_locks: int = setting(
+        "group.share.partition.max.record.locks",
+        2000,
+        at_least=100,
+        at_most=10_000,
+        doc="Records of a partition that are in flight in a share group at a time: with "
+        "members, or waiting to be given to one again. A group may have its own.",
+    )
+    group_share_min_partition_max_record_locks: int = setting(
+        "group.share.min.partition.max.record.locks",
+        100,
+        at_least=100,
+        at_most=2000,
+        doc="The fewest such records that a share group may ask for.",
+    )
+    group_share_max_partition_max_record_locks: int = setting(
+        "group.share.max.partition.max.record.locks",
+        4000,
+        at_least=2000,
+        at_most=10_000,
+        doc="The most such records that a share group may ask for.",
+    )
+    share_sessions: int = setting(
+        "group.share.max.share.sessions",
+        2000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="Members of share groups that a broker serves at a time; more are refused until some "
+        "have gone.",
     )

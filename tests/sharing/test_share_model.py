@@ -1,0 +1,273 @@
+"""Everything that can befall a share, in any order, against a table of single records."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from tests.sharing.naive import Naive, Storage
+
+from penstock.errors import ErrorCode, Refused
+from penstock.sharing.acknowledging import Acknowledgement
+from penstock.sharing.acquiring import Acquired, Wanted
+from penstock.sharing.limits import Limits
+from penstock.sharing.partition import SharePartition
+from penstock.sharing.phases import FINISHED, Phase
+from penstock.sharing.restoring import Extent, Stored, restore
+from penstock.sharing.writes import Pending, Write
+
+LOCK_MS = 100
+MEMBERS = st.sampled_from(["a", "b", "c"])
+TYPES = st.integers(0, 4)
+
+
+def offsets(acquired: list[Acquired]) -> dict[int, int]:
+    return {
+        offset: each.deliveries for each in acquired for offset in range(each.first, each.last + 1)
+    }
+
+
+class ShareMachine(RuleBasedStateMachine):
+    @initialize(locks=st.integers(1, 12), deliveries=st.integers(2, 3), buries=st.booleans())
+    def begin(self, locks: int, deliveries: int, buries: bool) -> None:
+        limits = Limits(locks, deliveries, LOCK_MS, True, buries)
+        self.share, self.naive = SharePartition(0, limits), Naive(0, limits)
+        self.storage = Storage()
+        self.now_ms, self.log_start, self.log_end = 0.0, 0, 10
+        self.write: Write | None = None
+        self.waiting: list[tuple[Pending, set[int]]] = []
+        """Requests, with the offsets that they want to be finished with."""
+        self.finished: set[int] = set()
+        """What somebody was told to be finished: it must never be seen again."""
+
+    # -- giving out
+
+    def _acquire(self, member: str, first: int, most: int, end: int) -> dict[int, int]:
+        wanted = Wanted(member, first, end, most)
+        acquired = offsets(self.share.acquire(wanted, self.now_ms))
+        self.naive.expire(self.now_ms)
+        assert acquired == self.naive.acquire(member, first, end, most, self.now_ms + LOCK_MS)
+        assert not acquired.keys() & self.finished
+        assert all(count <= self.share.limits.deliveries for count in acquired.values())
+        return acquired
+
+    @rule(member=MEMBERS, most=st.integers(0, 15))
+    def acquire_next(self, member: str, most: int) -> None:
+        self.share.expire(self.now_ms)
+        first = self.share.next_offset(self.log_end)
+        acquired = self._acquire(member, first or 0, most, self.log_end)
+        if first is None:
+            assert not acquired
+
+    @rule(member=MEMBERS, most=st.integers(1, 15), ahead=st.integers(0, 6), back=st.integers(0, 6))
+    def acquire_anywhere(self, member: str, most: int, ahead: int, back: int) -> None:
+        self._acquire(member, self.share.start_offset + ahead, most, self.log_end - back)
+
+    @rule(gaps=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=3))
+    def find_gaps(self, gaps: list[tuple[int, int]]) -> None:
+        at, missing = self.share.start_offset, []
+        for skipped, length in gaps:
+            missing.append((at + skipped, min(at + skipped + length, self.log_end - 1)))
+            at += skipped + length + 1
+        missing = [gap for gap in missing if gap[0] <= gap[1]]
+        self.share.acquire(Wanted("a", 0, 0, 0), self.now_ms, missing)
+        self.naive.expire(self.now_ms)
+        self.naive.miss(missing)
+
+    # -- what is said
+
+    @rule(member=MEMBERS, data=st.data(), is_random=st.booleans())
+    def acknowledge(self, member: str, data: st.DataObject, is_random: bool) -> None:
+        held = [at for at, row in self.naive.rows.items() if row.member == member]
+        places = st.sampled_from(held) if held and not is_random else st.integers(0, self.log_end)
+        first = data.draw(places)
+        last = first + data.draw(st.integers(0, 4))
+        count = last - first + 1
+        types = data.draw(
+            st.lists(TYPES, min_size=1, max_size=1)
+            | st.lists(TYPES, min_size=count, max_size=count)
+        )
+        said = [Acknowledgement(first, last, types)]
+        self.naive.expire(self.now_ms)
+        if not self.naive.may_acknowledge(member, said):
+            with pytest.raises(Refused) as caught:
+                self.share.acknowledge(member, said, self.now_ms)
+            is_beyond = last >= self.naive.end
+            wrong = ErrorCode.INVALID_REQUEST if is_beyond else ErrorCode.INVALID_RECORD_STATE
+            assert caught.value.code in (wrong, ErrorCode.INVALID_RECORD_STATE)
+            return
+        pending = self.share.acknowledge(member, said, self.now_ms)
+        self.naive.acknowledge(said, self.now_ms + LOCK_MS)
+        if pending.is_done:
+            assert not pending.changes
+            return
+        ends = [change for change in pending.changes if change.phase in FINISHED]
+        self.waiting.append((pending, {o for c in ends for o in range(c.first, c.last + 1)}))
+
+    # -- storing
+
+    @rule()
+    def take_write(self) -> None:
+        write = self.share.take_write()
+        assert write is None or self.write is None
+        self.write = write or self.write
+
+    @precondition(lambda self: self.write)
+    @rule()
+    def keep(self) -> None:
+        assert self.write is not None
+        self.storage.take(self.write)
+        self.share.keep(self.write)
+        self._end_write(is_kept=True)
+        assert self.share.start_offset >= self.share.stored_start == self.storage.start
+
+    @precondition(lambda self: self.write)
+    @rule(was_stored=st.booleans())
+    def undo(self, was_stored: bool) -> None:
+        assert self.write is not None
+        if was_stored:
+            self.storage.take(self.write)  # only its answer was lost
+        self.share.undo(self.write)
+        self._end_write(is_kept=False)
+
+    def _end_write(self, *, is_kept: bool) -> None:
+        assert self.write is not None
+        said = {
+            o for p in self.write.pending for c in p.changes for o in range(c.first, c.last + 1)
+        }
+        self.naive.end_write(said, is_kept)
+        for pending, done in self.waiting:
+            if pending in self.write.pending:
+                assert pending.is_done
+                assert pending.is_kept is is_kept
+                if is_kept:
+                    self.finished |= done
+        self.waiting = [each for each in self.waiting if not each[0].is_done]
+        self.write = None
+
+    # -- what happens
+
+    @rule(ms=st.sampled_from([1, 40, 99, 100, 250]))
+    def wait(self, ms: int) -> None:
+        self.now_ms += ms
+
+    @rule()
+    def expire(self) -> None:
+        due_ms = self.share.next_due_ms
+        count = self.share.expire(self.now_ms)
+        assert due_ms is not None or not count
+        self.naive.expire(self.now_ms)
+        locks = [
+            row.lock_ms
+            for row in self.naive.rows.values()
+            if row.phase is Phase.ACQUIRED and row.after is None
+        ]
+        if locks:
+            assert self.share.next_due_ms is not None
+            assert self.share.next_due_ms <= min(locks)
+
+    @rule(member=MEMBERS, were_delivered=st.booleans())
+    def leave(self, member: str, were_delivered: bool) -> None:
+        self.share.release(member, were_delivered=were_delivered)
+        self.naive.release(member, were_delivered)
+
+    @precondition(lambda self: self.log_end < 60)
+    @rule(count=st.integers(1, 10))
+    def produce(self, count: int) -> None:
+        self.log_end += count
+
+    @rule(count=st.integers(1, 8))
+    def expire_log(self, count: int) -> None:
+        self.log_start = min(self.log_start + count, self.log_end)
+        self.share.log_starts_at(self.log_start)
+        self.naive.log_starts_at(self.log_start)
+
+    @rule()
+    def bury(self) -> None:
+        letters = self.share.take_dead_letters()
+        told = {o for each in letters for o in range(each.first, each.last + 1)}
+        assert told == self.naive.buried
+        self.naive.buried.clear()
+        for each in letters:
+            self.share.buried(each.first, each.last)
+        self.naive.bury(told)
+
+    @rule()
+    def fail_over(self) -> None:
+        """The next leader has what was stored, and no more."""
+        limits = self.share.limits
+        stored = Stored(0, self.storage.start, self.storage.batches())
+        extent = Extent(self.log_start, self.log_end)
+        self.share = restore(stored, limits, extent, beginning=0)
+        self.naive = self.storage.restored(limits, self.log_start)
+        self.write, self.waiting = None, []
+        for offset in self.finished:
+            assert offset < self.log_start or self.storage.is_finished(offset)
+
+    # -- what holds
+
+    @invariant()
+    def is_as_the_table_says(self) -> None:
+        share, naive = self.share, self.naive
+        assert (share.start_offset, share.end_offset) == (naive.start, naive.end)
+        assert share.in_flight == naive.in_flight
+        assert share.in_flight + share.complete_count == naive.end - naive.start
+        spans = list(share.window.spans)
+        found = {o: span for span in spans for o in range(span.first, span.last + 1)}
+        assert list(found) == list(naive.rows), "each offset once, in order"
+        for offset, row in naive.rows.items():
+            span = found[offset]
+            assert (span.phase, span.deliveries) == (row.phase, row.deliveries), offset
+            assert (span.pending is not None) == (row.after is not None), offset
+            if row.phase is Phase.ACQUIRED:
+                assert (span.member, span.lock_ms) == (row.member, row.lock_ms)
+        for one, two in pairwise(spans):
+            if one.phase is not Phase.ACQUIRED:
+                assert not one.is_like(two), "what is alike is one"
+        available = [o for o, row in naive.rows.items() if row.phase is Phase.AVAILABLE]
+        assert all(share.window.open <= offset for offset in available)
+
+    @invariant()
+    def locks_are_remembered_as_long_as_they_last(self) -> None:
+        assert len(self.share.window.locks) <= 2 * self.share.span_count + 65
+
+    def teardown(self) -> None:
+        """Nothing is lost: whatever is not finished can be had again once all locks have ended."""
+        if not hasattr(self, "share"):
+            return
+        if self.write is not None:
+            self.undo(was_stored=False)
+        self.take_write()
+        if self.write is not None:
+            self.keep()
+        self.now_ms += 10 * LOCK_MS
+        for _ in range(3 * self.log_end):  # with one lock at a time
+            self.expire()
+            self.bury()
+            left = {o for o, row in self.naive.rows.items() if row.phase not in FINISHED}
+            assert all(self.naive.rows[o].phase is Phase.AVAILABLE for o in left)
+            first = self.share.next_offset(self.log_end)
+            if first is None:
+                break
+            had = self._acquire("a", first, 1000, self.log_end)
+            assert had.keys() >= left - self.naive.buried, "all that was left, and maybe new ones"
+            said = [Acknowledgement(o, o, [1]) for o in had]
+            self.share.acknowledge("a", said, self.now_ms)
+            self.naive.acknowledge(said, self.now_ms)
+            self.take_write()
+            self.keep()
+        assert self.share.start_offset >= self.log_end
+        assert self.share.in_flight == 0
+
+
+TestShare = ShareMachine.TestCase
+TestShare.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)

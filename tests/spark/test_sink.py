@@ -18,6 +18,7 @@ from tests.lanes import in_chaos
 from tests.spark import sink_driver
 from tests.spark.records import check_copy, check_same, in_topic, unordered
 from tests.spark.topic_reading import open_transactions, values, wait_until
+from tests.spark.worker_process import ROOT
 
 from penstock.client import admin
 from penstock.client.cluster import WireClient
@@ -168,12 +169,16 @@ def test_a_stream_goes_on_where_it_stood(
 def driver(
     broker: BrokerProcess, topic: str, tmp_path: Path
 ) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Its workers need the tests' code, too."""
     started: list[subprocess.Popen[bytes]] = []
+    paths = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def start() -> subprocess.Popen[bytes]:
         with (tmp_path / "driver.log").open("wb") as log:
             command = [sys.executable, str(DRIVER), broker.address, topic, str(tmp_path)]
-            made = subprocess.Popen(command, stderr=log, stdout=log, start_new_session=True)
+            made = subprocess.Popen(
+                command, stderr=log, stdout=log, start_new_session=True, env=paths
+            )
         started.append(made)
         return made
 

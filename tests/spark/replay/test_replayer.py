@@ -182,6 +182,20 @@ def test_a_name_is_of_one_part_of_a_table(
     assert replay(identity=name, wanted=part) == []
 
 
+@pytest.mark.parametrize("by_key", [False, True])
+def test_a_name_is_of_one_way_to_send(
+    client: WireClient, topic: str, copy: str, replay: Replay, by_key: bool
+) -> None:
+    """By key or not, what was sent is counted in different places."""
+    name = f"{topic}-by-key-{by_key}"
+    replay(identity=name, by_key=by_key)
+    sent = copied(client, copy)
+    with pytest.raises(SparkError, match=r"--by-key.*another --id"):
+        replay(identity=name, by_key=not by_key)
+    assert copied(client, copy) == sent
+    assert replay(identity=name, by_key=by_key) == []
+
+
 def test_of_two_replays_of_one_name_the_later_goes_on(
     client: WireClient,
     table: Path,

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from penstock.client.cluster import WireClient
-from penstock.client.group_offsets import committed_offsets
+from penstock.client.group_offsets import CommittedOffset, committed_offsets
 from penstock.client.metadata import Topic
 from penstock.spark.connected import Connected
+from penstock.spark.errors import SparkError
 from penstock.spark.replay.plan import (
+    Place,
     Wanted,
     check_progress,
     check_target,
@@ -99,21 +101,28 @@ class Replayer:
 
     def _done(self, client: WireClient, target: Topic, whole: Iterable[Stretch]) -> dict[Lane, int]:
         by_key = self._options.by_key
-        places = {
-            each.lane: place_of(self.identity, target.name, each.lane, by_key=by_key)
-            for each in whole
-        }
-        known = {
-            (group, *place): each
-            for group in {each.group for each in places.values()}
-            for place, each in committed_offsets(client, group).items()
-        }
+        places = self._places(target, whole, by_key=by_key)
+        others = self._places(target, whole, by_key=not by_key)
+        if _committed(client, others.values()).keys() & {each[1:] for each in others.values()}:
+            raise SparkError(
+                f"replay {self.identity} has sent records {'without' if by_key else 'with'} "
+                "--by-key, and counts them otherwise: give this replay another --id"
+            )
+        known = _committed(client, places.values())
         done: dict[Lane, int] = {}
         for lane, place in places.items():
             if told := known.get(place[1:]):
                 check_progress(self.identity, lane, self._options.wanted, told.metadata)
                 done[lane] = told.offset
         return done
+
+    def _places(
+        self, target: Topic, whole: Iterable[Stretch], *, by_key: bool
+    ) -> dict[Lane, Place]:
+        return {
+            each.lane: place_of(self.identity, target.name, each.lane, by_key=by_key)
+            for each in whole
+        }
 
     def _job(self, table: TopicTable, target: Topic, shares: list[Stretch]) -> Job:
         options = self._options
@@ -128,6 +137,17 @@ class Replayer:
             options.wanted,
             shares,
         )
+
+
+def _committed(
+    client: WireClient, places: Iterable[Place]
+) -> dict[tuple[str, str, int], CommittedOffset]:
+    """By group, topic and partition."""
+    return {
+        (group, *place): each
+        for group in {each.group for each in places}
+        for place, each in committed_offsets(client, group).items()
+    }
 
 
 def _left(whole: Iterable[Stretch], done: dict[Lane, int]) -> int:

@@ -23,6 +23,7 @@ from bench import (
     spark_reading,
     ten_million,
     transactions,
+    views,
 )
 from bench.measurement import Measurement
 
@@ -33,6 +34,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "produce_synced": producing.synced,
     "consume": consuming.from_page_cache,
     "fetch_small": consuming.small_fetches,
+    "view_few": views.few_matches,
+    "view_half": views.half_matches,
+    "view_holds": views.longest_hold,
     "start": footprint.start,
     "memory": footprint.memory,
     "partitions": footprint.cost_by_partitions,

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 from tests.api.desk import NOW_MS, Desk
-from tests.log.compacting import roll_and_compact
+from tests.log.compacting import carry_out, roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
 from penstock.api import view_lag
 from penstock.api.lag import NOTHING, Lag, Place, lags
-from penstock.api.viewing import Sieve
+from penstock.api.sieves import Heavy, Sieve
 from penstock.errors import ErrorCode
+from penstock.log.tag_index import TagIndex
+from penstock.predicate.predicate import parse
 from penstock.wire.batch import read_header, size_at
 from penstock.wire.batch_builder import build_batch, end_marker, read_records
 from penstock.wire.compression import Codec
@@ -161,15 +163,50 @@ def test_what_was_passed_once_is_not_read_again(
     expected = offsets(fetched(orders))
     assert expected == (list(range(8400, 9600)), 12_000)
     looked_into: list[int] = []
-    narrowed = Sieve.narrowed
+    look = Sieve.look
 
-    def counting(sieve: Sieve, batch: Any) -> Any:
+    def counting(sieve: Sieve, batch: Any, *args: Any, **more: Any) -> Any:
         looked_into.append(read_header(batch).base_offset)
-        return narrowed(sieve, batch)
+        return look(sieve, batch, *args, **more)
 
-    monkeypatch.setattr(Sieve, "narrowed", counting)
+    monkeypatch.setattr(Sieve, "look", counting)
     assert offsets(fetched(orders)) == expected
     assert looked_into == [8400]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_batches_that_take_long_are_looked_into_off_the_loop(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch, codec: Codec
+) -> None:
+    put(orders, ["us", "eu"])
+    put(orders, ["us", "eu"] * 10_000, codec=codec)
+    put(orders, ["us", "eu"])
+    done: list[tuple[int, bool]] = []
+    look = Sieve.look
+
+    def noting(sieve: Sieve, batch: Any, index: Any, *, light: bool) -> Any:
+        looked = look(sieve, batch, index, light=light)
+        done.append((looked.header.base_offset, light))
+        return looked
+
+    monkeypatch.setattr(Sieve, "look", noting)
+    assert offsets(fetched(orders)) == (list(range(1, 20_004, 2)), 20_004)
+    assert done == [(0, True), (2, False), (20_002, True)]
+    assert lag(orders, 0).messages == 10_002
+
+
+def test_a_batch_that_is_small_only_while_it_is_compressed_is_looked_into_off_the_loop(
+    orders: Desk,
+) -> None:
+    leader = orders.broker.leader("orders", 0)
+    record = Record(0, NOW_MS, None, bytes(2 << 20), ((b"region", b"eu"),))
+    built = build_batch([record], codec=Codec.ZSTD)
+    assert len(built) < 4096
+    leader.log.append(built, read_header(built), NOW_MS, leader.epoch)
+    with pytest.raises(Heavy):
+        Sieve(parse(EU)).look(memoryview(built), TagIndex((b"region",), 0), light=True)
+    put(orders, ["us"])
+    assert read_header(sent(fetched(orders))).record_count == 1
 
 
 def test_an_answer_is_no_longer_than_asked_for_and_the_next_goes_on_there(orders: Desk) -> None:
@@ -273,7 +310,7 @@ def lag(desk: Desk, offset: int) -> Lag:
     steps = lags(desk.broker, [place], NOW_MS + 60_000)
     while True:
         try:
-            next(steps)
+            carry_out(desk.broker.leader("orders", 0).log, next(steps))
         except StopIteration as end:
             found: dict[Place, Lag] = end.value
             return found[place]

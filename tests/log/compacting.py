@@ -12,7 +12,7 @@ from penstock.config import TopicConfig
 from penstock.log import compaction_plan
 from penstock.log.compaction import Compaction
 from penstock.log.partition_log import Appended, PartitionLog
-from penstock.log.steps import Sync, Wait
+from penstock.log.steps import Apart, Sync, Wait
 from penstock.wire import batch as batches
 from penstock.wire.batch import BatchHeader
 from penstock.wire.batch_builder import build_batch, read_records
@@ -64,6 +64,8 @@ def carry_out(log: PartitionLog, wait: Wait) -> None:
             file.sync()
         for folder in wait.folders:
             log.disk.sync_folder(folder)
+    elif isinstance(wait, Apart):
+        wait.work()
     elif wait is not None:
         wait()
 

@@ -17,7 +17,7 @@ from penstock.wire.batch import HEADER_SIZE, check, read_header, seal
 from penstock.wire.batch_builder import build_batch, end_marker, read_records, rebuild
 from penstock.wire.choosing import Verdicts
 from penstock.wire.compression import Codec
-from penstock.wire.narrowing import Narrowing, narrowed, spanning
+from penstock.wire.narrowing import Narrowing, narrowed, opened, spanning
 from penstock.wire.records import Record
 
 with warnings.catch_warnings():  # it reads its schemas by a call that Python 3.11 deprecates
@@ -158,7 +158,7 @@ def test_records_that_are_none_are_malformed() -> None:
 
 def test_a_long_batch_can_be_gone_through_in_steps() -> None:
     batch = built()
-    narrowing = Narrowing(batch, EUROPE, {}, LIMIT)
+    narrowing = Narrowing(opened(batch, LIMIT), EUROPE, {})
     steps = 1
     while not narrowing.go_on(7):
         steps += 1

@@ -14,9 +14,9 @@ from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
+from penstock.api.sieves import Sieves
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
-from penstock.api.viewing import Sieves
 from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.coordination.group.kind import GROUPS
 from penstock.coordination.transaction.kind import TRANSACTION

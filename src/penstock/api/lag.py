@@ -14,8 +14,8 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
+from penstock.api.sieves import Sieve
 from penstock.api.view_lag import matches_between, was_aborted
-from penstock.api.viewing import Sieve
 from penstock.errors import ErrorCode, Refused
 from penstock.log import reading, scanning
 from penstock.log.damage import check_damage

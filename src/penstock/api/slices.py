@@ -104,10 +104,11 @@ def in_slices(broker: Broker, steps: Steps[T], then: Callable[[T], Outcome[R]]) 
         wait = next(steps)
     except StopIteration as end:
         return then(end.value)
-    return Resume(lambda: broker.in_steps(_going_on(wait, steps)), then)
+    return Resume(lambda: broker.in_steps(going_on(wait, steps)), then)
 
 
-def _going_on(wait: Wait, steps: Steps[T]) -> Steps[T]:
+def going_on(wait: Wait, steps: Steps[T]) -> Steps[T]:
+    """What steps do once there was a wait."""
     yield wait
     return (yield from steps)
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from penstock.api.viewing import Sieve, Viewing
+from penstock.api.sieves import Sieve
+from penstock.api.viewing import Viewing
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindexed
-from penstock.log.steps import Steps
+from penstock.log.steps import Apart, Steps
 from penstock.wire.batch import BatchHeader, read_header, size_at
 from penstock.wire.batch_builder import read_records
 from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
@@ -31,19 +32,19 @@ def matches_between(log: PartitionLog, sieve: Sieve, first: int, end: int) -> St
     """Without what transactions have aborted, and their markers."""
     viewing, count, found = Viewing(sieve, first), 0, None
     while viewing.offset < end and viewing.passed_bytes < LOOKED_AT_MOST:
-        yield from reindexed(log, partial(_go_on, viewing, log, end))
+        wait = yield from reindexed(log, partial(_go_on, viewing, log, end))
         for batch in _batches(viewing.take()):
             header = read_header(batch)
             number = _readable(log, header, batch, first)
             count += number
             if number and found is None:
                 found = header
-        yield None
+        yield wait
     return Matches(count if viewing.offset >= end else None, found)
 
 
-def _go_on(viewing: Viewing, log: PartitionLog, end: int, cold_ok: bool) -> None:
-    viewing.go_on(log, min(end, log.end_offset), ROOM, cold_ok=cold_ok)
+def _go_on(viewing: Viewing, log: PartitionLog, end: int, cold_ok: bool) -> Apart | None:
+    return viewing.go_on(log, min(end, log.end_offset), ROOM, cold_ok=cold_ok)
 
 
 def _batches(pieces: list[Buffer]) -> Iterator[memoryview]:

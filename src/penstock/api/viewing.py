@@ -9,24 +9,27 @@ is spanned by an empty batch, so that readers go on behind it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from penstock.errors import Malformed, Refused
+from penstock.api.sieves import Heavy, Looked, Sieve
+from penstock.errors import Refused
 from penstock.log import tag_index
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import Slice
-from penstock.log.tag_index import Block, TagIndex, Tags
-from penstock.metadata.views import View
-from penstock.predicate.predicate import Predicate, parse
-from penstock.predicate.pruning import MANY, Summary
+from penstock.log.segment import Amiss
+from penstock.log.steps import Apart, Steps
+from penstock.log.tag_index import TagIndex
 from penstock.wire.batch import NO_TIMESTAMP, read_header, size_at
-from penstock.wire.choosing import Verdicts
-from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
-from penstock.wire.narrowing import narrowed, spanning
+from penstock.wire.narrowing import spanning
 from penstock.wire.records import OFFSET_DELTA_MAX
-from penstock.world.ports import Buffer
+from penstock.world.ports import Buffer, Cold
 
-CHUNK_BYTES = 64 << 10
-"""Of batches that are looked into at once: a millisecond."""
+CHUNK_BYTES = 256 << 10
+"""Of batches that are read at once."""
+COST_AT_ONCE = 512 << 10
+"""Of looking into batches, in bytes (`Looked.cost`): a millisecond or two."""
+CHUNKS_AT_ONCE = 16
+"""Before whoever reads looks at what else has changed."""
 LEAST_BYTES = 4 << 10
 PASSED_AT_MOST = 64 << 20
 """Bytes without enough to answer, before the reader is told how far it is."""
@@ -34,61 +37,39 @@ SKIPPED_FOR_READ = 64
 """Bytes that are skipped take as long as one that is read."""
 BLOCKS_AT_ONCE = 2000
 """Of the index: a millisecond."""
-TAGS_MAX = 10_000
 
 
-class Sieve:
-    """A view's predicate, and what it has said of tags before: there are few of them."""
+class _Apart:
+    """A heavy batch, looked into off the loop."""
 
-    __slots__ = ("_tags", "_verdicts", "predicate")
+    __slots__ = ("_batch", "_index", "_place", "_sieve", "looked")
 
-    def __init__(self, predicate: Predicate) -> None:
-        self.predicate = predicate
-        self._verdicts: Verdicts = {}
-        self._tags: dict[Tags, bool] = {}
-        """Which of those that whole blocks have can match."""
+    def __init__(self, sieve: Sieve, batch: memoryview, index: TagIndex) -> None:
+        self._sieve = sieve
+        self._batch = batch
+        self._index = index
+        self._place = _place(batch)
+        self.looked: Looked | None = None
 
-    def narrowed(self, batch: Buffer) -> Buffer | None:
-        return narrowed(batch, self.predicate, self._verdicts, DECOMPRESSED_BYTES_MAX)
+    def run(self) -> None:
+        self.looked = self._sieve.look(self._batch, self._index, light=False)
 
-    def may_match(self, block: Block) -> bool:
-        if self.predicate.uses_timestamp:
-            return self.predicate.may_match(_summary(block))
-        known = self._tags.get(block.tags)
-        if known is None:
-            if len(self._tags) > TAGS_MAX:
-                self._tags.clear()
-            known = self._tags[block.tags] = self.predicate.may_match(_summary(block))
-        return known
-
-
-def _summary(block: Block) -> Summary:
-    values = {
-        name: MANY if found is None else found
-        for name, found in zip(block.names, block.tags, strict=True)
-    }
-    return Summary(*block.times, values)
-
-
-class Sieves:
-    """Of the views that are read here."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[bytes, Sieve] = {}
-
-    def of(self, view: View) -> Sieve:
-        """Raises Refused where the predicate is of a later release, with more to it."""
-        found = self._by_id.get(view.id)
-        if found is None:
-            found = self._by_id[view.id] = Sieve(parse(view.held.where))
-        return found
-
-    def forget(self, view_id: bytes) -> None:
-        self._by_id.pop(view_id, None)
+    def is_of(self, batch: memoryview) -> bool:
+        """Whether it stands there still: what was read before may have been cut off since."""
+        return self.looked is not None and _place(batch) == self._place
 
 
 class Viewing:
-    __slots__ = ("_matched_to", "_pieces", "_sieve", "offset", "passed_bytes", "size")
+    __slots__ = (
+        "_apart",
+        "_chosen",
+        "_matched_to",
+        "_pieces",
+        "_sieve",
+        "offset",
+        "passed_bytes",
+        "size",
+    )
 
     def __init__(self, sieve: Sieve, offset: int) -> None:
         self._sieve = sieve
@@ -99,6 +80,9 @@ class Viewing:
         """That were read; and a small part of those that were skipped."""
         self._pieces: list[Buffer] = []
         self.size = 0
+        self._apart: _Apart | None = None
+        self._chosen: tuple[int, bytes] | None = None
+        """What was chosen up to an offset: other partitions may take many looks more."""
 
     def is_at_end(self, before: int, most_bytes: int) -> bool:
         """Whether it is time to answer, or nothing is left to look at."""
@@ -112,21 +96,52 @@ class Viewing:
     def has_passed_much(self) -> bool:
         return self.passed_bytes >= PASSED_AT_MOST
 
-    def go_on(self, log: PartitionLog, before: int, most_bytes: int, *, cold_ok: bool) -> None:
-        """One chunk further. Raises what reading raises; then it may be tried again."""
+    def go_on(
+        self, log: PartitionLog, before: int, most_bytes: int, *, cold_ok: bool
+    ) -> Apart | None:
+        """One chunk further; or what has to be done off the loop before that. Raises what reading
+        raises; then it may be tried again."""
         self._skip(log, before)
         room = max(min(CHUNK_BYTES, most_bytes - self.size), LEAST_BYTES)
         block = tag_index.block_at(log, self.offset)
         end = min(before, block.end) if block else before
         found = log.read(self.offset, room, end, at_least_one=True, cold_ok=cold_ok)
         if found is None:
-            return
-        data = _bytes_of(found, cold_ok)
-        index = tag_index.index_of(log, found.range.file, self._sieve.predicate.names)
-        for batch in _batches(data):
-            self._take(index, batch)
-        self.passed_bytes += len(data)
+            return None
+        index = tag_index.index_of(log, found, self._sieve.predicate.names)
+        left = COST_AT_ONCE
+        for batch in _batches(_bytes_of(found, cold_ok)):
+            looked = self._look(batch, index)
+            if looked is None:
+                assert self._apart is not None
+                return Apart(self._apart.run)
+            self._take(index, looked)
+            left -= looked.cost
+            if left <= 0:
+                return None
         self.offset = found.next_offset
+        return None
+
+    def in_steps(
+        self, log: PartitionLog, before: int, most_bytes: int, cold_ok: bool
+    ) -> Steps[None]:
+        """Some chunks further, with pauses. Where that fails, the next to go on is told why."""
+        with suppress(Cold, Amiss, OSError, Refused):
+            for _ in range(CHUNKS_AT_ONCE):
+                if self.is_at_end(before, most_bytes):
+                    break
+                yield self.go_on(log, before, most_bytes, cold_ok=cold_ok)
+
+    def _look(self, batch: memoryview, index: TagIndex) -> Looked | None:
+        """None where it is too heavy."""
+        apart, self._apart = self._apart, None
+        if apart is not None and apart.is_of(batch):
+            return apart.looked
+        try:
+            return self._sieve.look(batch, index, light=True)
+        except Heavy:
+            self._apart = _Apart(self._sieve, batch, index)
+            return None
 
     def _skip(self, log: PartitionLog, before: int) -> None:
         """What cannot match, for all that is known of it."""
@@ -135,16 +150,16 @@ class Viewing:
         self.offset = max(self.offset, min(offset, before))
         self.passed_bytes += size // SKIPPED_FOR_READ
 
-    def _take(self, index: TagIndex, batch: memoryview) -> None:
-        try:
-            kept = self._sieve.narrowed(batch)
-            index.note(batch)
-        except (Malformed, Refused):  # damaged: the reader is to find that out, by its checksum
-            kept = batch
+    def _take(self, index: TagIndex, looked: Looked) -> None:
+        header, kept = looked.header, looked.kept
+        self.offset = max(self.offset, header.next_offset)
+        self.passed_bytes += header.size
+        if looked.summary is not None and looked.names == index.names:
+            index.note(header, looked.summary)
         if kept is not None:
             self._pieces.append(kept)
             self.size += len(kept)
-            self._matched_to = read_header(batch).next_offset
+            self._matched_to = header.next_offset
 
     def take(self) -> list[Buffer]:
         """What has matched since the last time: batches, one piece each."""
@@ -153,12 +168,22 @@ class Viewing:
 
     def chosen(self, log: PartitionLog) -> bytes:
         """What there is so far, up to `offset`."""
-        pieces, first = list(self._pieces), self._matched_to
+        if self._chosen is None or self._chosen[0] != self.offset:
+            self._chosen = self.offset, b"".join([*self._pieces, *self._spans(log)])
+        return self._chosen[1]
+
+    def _spans(self, log: PartitionLog) -> Iterator[Buffer]:
+        """Over what does not match at the end."""
+        first = self._matched_to
         while first < self.offset:
             last = min(self.offset - 1, first + OFFSET_DELTA_MAX)
-            pieces.append(spanning(first, last, log.epochs.epoch_at(last), NO_TIMESTAMP))
+            yield spanning(first, last, log.epochs.epoch_at(last), NO_TIMESTAMP)
             first = last + 1
-        return b"".join(pieces)
+
+
+def _place(batch: memoryview) -> tuple[int, int]:
+    header = read_header(batch)
+    return header.base_offset, header.crc
 
 
 def _bytes_of(found: Slice, cold_ok: bool) -> memoryview:

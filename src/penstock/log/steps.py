@@ -26,7 +26,13 @@ class Sync(NamedTuple):
     folders: Sequence[str]
 
 
-Wait = Cold | Sync | Callable[[], None] | None
+class Apart(NamedTuple):
+    """Work that may take much memory: one at a time."""
+
+    work: Callable[[], None]
+
+
+Wait = Cold | Sync | Apart | Callable[[], None] | None
 """Warm it; sync it; run it off the loop; or let others have their turn. Then go on."""
 
 Steps = Generator[Wait, None, T]

@@ -12,15 +12,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from penstock.predicate.pruning import MANY, HeaderValues
+from penstock.predicate.pruning import MANY, HeaderValues, Summary
 from penstock.predicate.summarising import summary_of
-from penstock.wire.batch import read_header
-from penstock.wire.batch_builder import records_of
-from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
-from penstock.world.ports import Buffer, File
+from penstock.wire.batch import BatchHeader
 
 if TYPE_CHECKING:
     from penstock.log.partition_log import PartitionLog
+    from penstock.log.reading import Slice
 
 BLOCK_BYTES = 32 << 10
 VALUES_MAX = 16
@@ -82,14 +80,17 @@ class TagIndex:
         times = self._least[at], self._greatest[at]
         return Block(self._ends[at], self._sizes[at], times, self.names, self._kinds[at])
 
-    def note(self, batch: Buffer) -> None:
-        """One that no block holds yet."""
-        header = read_header(batch)
+    def knows(self, offset: int) -> bool:
+        """Whether a block holds it."""
+        at = bisect_right(self._firsts, offset) - 1
+        return at >= 0 and self._ends[at] > offset
+
+    def note(self, header: BatchHeader, summary: Summary) -> None:
+        """A batch that no block holds yet, by what `digest` says of it."""
         first, end, size = header.base_offset, header.next_offset, header.size
-        if self.block_at(first) is not None:
+        if self.knows(first):
             return
-        records = records_of(batch, DECOMPRESSED_BYTES_MAX)
-        *times, found = summary_of(header, records, self.names, VALUES_MAX, VALUE_BYTES_MAX)
+        *times, found = summary
         tags = tuple(_values(found[name]) for name in self.names)
         at = bisect_right(self._firsts, first) - 1
         if at >= 0 and self._ends[at] == first and self._sizes[at] + size <= BLOCK_BYTES:
@@ -128,9 +129,17 @@ def _together(one: Values, other: Values) -> Values:
     return both if len(both) <= VALUES_MAX else None
 
 
-def index_of(log: PartitionLog, file: File, names: tuple[bytes, ...]) -> TagIndex:
-    """Of the segment with a file, begun anew where it cannot say anything of these names."""
-    segment = next(each for each in reversed(log.segments) if each.file is file)
+def digest(header: BatchHeader, records: bytes, names: tuple[bytes, ...]) -> Summary:
+    """What an index notes of a batch with these records; Malformed where one is wrong."""
+    return summary_of(header, records, names, VALUES_MAX, VALUE_BYTES_MAX)
+
+
+def index_of(log: PartitionLog, found: Slice, names: tuple[bytes, ...]) -> TagIndex:
+    """Of the segment that was read, begun anew where it cannot say anything of these names."""
+    at = log.segment_of(found.offset)
+    while log.segments[at].file is not found.range.file:  # compaction may leave empty ones
+        at += 1
+    segment = log.segments[at]
     index = segment.tags
     if index is None or index.cuts != segment.cuts:
         index = segment.tags = TagIndex(names, segment.cuts)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from typing import TypeVar
 
-from penstock.log.steps import Steps, Sync, Wait
+from penstock.log.steps import Apart, Steps, Sync, Wait
 from penstock.server.syncer import Syncer
 from penstock.world.ports import Cold, Disk
 
@@ -40,5 +40,7 @@ async def wait_on(disk: Disk, wait: Wait, syncer: Syncer | None = None) -> None:
     elif isinstance(wait, Sync):
         assert syncer is not None
         await syncer.sync(wait.files, wait.folders)
+    elif isinstance(wait, Apart):
+        await disk.offload_large(wait.work)
     else:
         await disk.offload(wait)

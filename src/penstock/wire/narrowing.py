@@ -7,7 +7,7 @@ the rest, which every client has to cope with.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from penstock.wire.batch import (
     COMPRESSION_MASK,
@@ -40,24 +40,36 @@ class Asking(Protocol):
     def settle(self) -> Settle: ...
 
 
-class Narrowing:
-    """One batch on its way, in steps for who has others to serve in between.
+class Opened(NamedTuple):
+    """A batch that is whole, for who looks inside."""
 
-    The batch gets a CRC of its own in the end, so the one that it came with is checked first: bytes
-    that have changed on the disk must not look whole. `limit` bounds what is decompressed.
+    batch: Buffer
+    header: BatchHeader
+    records: bytes
+
+
+def opened(batch: Buffer, limit: int) -> Opened:
+    """Refused where the batch is corrupt, or its records take more than the limit.
+
+    What is made of it gets a CRC of its own, so the one that it came with is checked first: bytes
+    that have changed on the disk must not look whole.
     """
+    return Opened(batch, check(batch), records_of(batch, limit))
+
+
+class Narrowing:
+    """One batch on its way, in steps for who has others to serve in between."""
 
     __slots__ = ("_batch", "_choice", "_header")
 
-    def __init__(self, batch: Buffer, asking: Asking, verdicts: Verdicts, limit: int) -> None:
-        """Refused where the batch is corrupt or too large."""
-        header = check(batch)
+    def __init__(self, found: Opened, asking: Asking, verdicts: Verdicts) -> None:
+        batch, header, records = found
         depends = asking.uses_key or asking.uses_timestamp
         settle = asking.settle if depends else None
         question = Question(Names(asking.names), asking.uses_key, asking.judge, settle, verdicts)
         has_one_time = header.has_log_append_time
         timestamp = header.max_timestamp if has_one_time else header.base_timestamp
-        cursor = Cursor(records_of(batch, limit), header.record_count)
+        cursor = Cursor(records, header.record_count)
         self._batch = batch
         self._header = header
         self._choice = Choice(cursor, question, timestamp, has_one_time)
@@ -82,7 +94,12 @@ def narrowed(batch: Buffer, asking: Asking, verdicts: Verdicts, limit: int) -> B
     """All at once. Control batches are for everybody."""
     if read_header(batch).is_control:
         return batch
-    narrowing = Narrowing(batch, asking, verdicts, limit)
+    return narrowed_records(opened(batch, limit), asking, verdicts)
+
+
+def narrowed_records(found: Opened, asking: Asking, verdicts: Verdicts) -> Buffer | None:
+    """Malformed where a record is wrong."""
+    narrowing = Narrowing(found, asking, verdicts)
     while not narrowing.go_on():
         pass
     return narrowing.result()

@@ -21,7 +21,7 @@ from penstock.api.call import Call
 from penstock.api.fetch_sessions import Fetching, Key
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
-from penstock.api.slices import in_slices
+from penstock.api.slices import going_on, in_slices
 from penstock.api.viewing import Viewing
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
@@ -334,16 +334,18 @@ class Fetch:
         before: int,
         found: Gathered,
     ) -> None:
-        """A chunk at a time, with pauses between."""
+        """Some chunks at a time, with pauses between."""
         viewing = self.viewing.get(key)
         if viewing is None:
             sieve = self.broker.sieves.of(view)
             viewing = self.viewing[key] = Viewing(sieve, wanted.fetch_offset)
         most = min(wanted.partition_max_bytes, self.max_bytes - found.size)
         if not viewing.is_at_end(before, most):
-            viewing.go_on(leader.log, before, most, cold_ok=self.warmed > WARMED_AT_MOST)
+            cold_ok = self.warmed > WARMED_AT_MOST
+            wait = viewing.go_on(leader.log, before, most, cold_ok=cold_ok)
             if not viewing.is_at_end(before, most):
-                raise NotYet(lambda: self.broker.in_steps(_pause()))
+                more = viewing.in_steps(leader.log, before, most, cold_ok)
+                raise NotYet(lambda: self.broker.in_steps(going_on(wait, more)))
         data.records = viewing.chosen(leader.log)
         if data.aborted_transactions is not None:
             data.aborted_transactions = aborted_between(
@@ -385,10 +387,6 @@ class Fetch:
             if not told or key[1] != told[-1].topic_id or key[0] != told[-1].topic:
                 told.append(FetchableTopicResponse(key[0], key[1], []))
             told[-1].partitions.append(data)
-
-
-def _pause() -> Steps[None]:
-    yield None
 
 
 def _as_it_is(answer: FetchResponse) -> FetchResponse:

@@ -23,7 +23,7 @@ ANSWER_BYTES = 1 << 20
 START_MS = 1_794_830_400_000
 WHERE = "region = 'eu'"
 
-LARGE_BATCH_RECORDS, LARGE_BATCHES = 20_000, 30
+LARGE_BATCH_RECORDS, LARGE_BATCHES = 8_000, 50
 FEW = 10
 """Batches that match, of all in a topic of which hardly anything does."""
 

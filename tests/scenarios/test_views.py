@@ -226,3 +226,27 @@ def test_a_view_is_read_on_while_its_leader_is_killed(
     wait_until(lambda: has(200), "all of them")
     consumer.close()
     assert found == of_region("eu")
+
+
+def test_the_index_of_tags_outlives_a_broker_that_is_killed(
+    own_broker: Callable[..., BrokerProcess], topic: str
+) -> None:
+    """Segments that have been gone through are not gone through again."""
+    broker = own_broker().start()
+    settings = {"segment.bytes": "1048576"}
+    made = NewTopic(topic, num_partitions=1, replication_factor=1, config=settings)
+    administer(broker.address, lambda admin: admin.create_topics([made]))
+    name = f"{topic}-none"
+    create(broker.address, name, topic, "region = 'nowhere'")
+    write(broker.address, topic, 60_000)
+    assert read(broker.address, name, 0) == []
+    folder = broker.data_dir / f"{topic}-0"
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.tagindex")}
+    assert len(kept) == len(list(folder.glob("*.log"))) - 1 > 0
+    broker.kill()
+    broker.start()
+    assert read(broker.address, name, 0) == []
+    again = {path: path.stat().st_mtime_ns for path in folder.glob("*.tagindex")}
+    assert again == kept, "one was not believed, and made anew"
+    write(broker.address, topic, 3, first=60_000)
+    assert read(broker.address, name, 0) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Malformed, Refused
-from penstock.log.tag_index import Block, TagIndex, Tags, digest
+from penstock.log.tag_index import Block, TagIndex, Tags, anything, digest
 from penstock.metadata.views import View
 from penstock.predicate.predicate import Predicate, parse
 from penstock.predicate.pruning import MANY, Summary
@@ -54,8 +54,8 @@ class Sieve:
     def look(self, batch: memoryview, index: TagIndex, *, light: bool) -> Looked:
         """Raises Heavy where only a light one is to be looked into."""
         header = read_header(batch)
-        if header.is_control:  # for everybody, and not in the index
-            return Looked(header, batch, (), None, header.size)
+        if header.is_control:  # for everybody
+            return Looked(header, batch, index.names, anything(index.names), header.size)
         if light and (header.size > LIGHT_BYTES or header.record_count > LIGHT_RECORDS):
             raise Heavy
         try:

@@ -2,7 +2,7 @@
 
 The log is gone through in chunks, with a pause after each, from where the reader is to the high
 watermark, or until there is enough for an answer. Stretches whose tags are known from the index
-(`log/tag_index.py`) and cannot match are not read at all. What is left out at the end of an answer
+(`log/tagging.py`) and cannot match are not read at all. What is left out at the end of an answer
 is spanned by an empty batch, so that readers go on behind it.
 """
 
@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from penstock.api.sieves import Heavy, Looked, Sieve
 from penstock.errors import Refused
-from penstock.log import tag_index
+from penstock.log import tagging
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import Slice
 from penstock.log.segment import Amiss
@@ -101,16 +101,22 @@ class Viewing:
     ) -> Apart | None:
         """One chunk further; or what has to be done off the loop before that. Raises what reading
         raises; then it may be tried again."""
-        self._skip(log, before)
+        self._skip(log, before, cold_ok)
         room = max(min(CHUNK_BYTES, most_bytes - self.size), LEAST_BYTES)
-        block = tag_index.block_at(log, self.offset)
+        block = tagging.block_at(log, self.offset, cold_ok)
         end = min(before, block.end) if block else before
         found = log.read(self.offset, room, end, at_least_one=True, cold_ok=cold_ok)
         if found is None:
             return None
-        index = tag_index.index_of(log, found, self._sieve.predicate.names)
+        segment = tagging.segment_read(log, found)
+        index = tagging.index_of(log, segment, self._sieve.predicate.names, cold_ok)
+        apart = self._go_through(found, _bytes_of(found, cold_ok), index)
+        tagging.noted(log, segment)
+        return apart
+
+    def _go_through(self, found: Slice, data: memoryview, index: TagIndex) -> Apart | None:
         left = COST_AT_ONCE
-        for batch in _batches(_bytes_of(found, cold_ok)):
+        for batch in _batches(data):
             looked = self._look(batch, index)
             if looked is None:
                 assert self._apart is not None
@@ -143,10 +149,10 @@ class Viewing:
             self._apart = _Apart(self._sieve, batch, index)
             return None
 
-    def _skip(self, log: PartitionLog, before: int) -> None:
+    def _skip(self, log: PartitionLog, before: int, cold_ok: bool) -> None:
         """What cannot match, for all that is known of it."""
         may_match = self._sieve.may_match
-        offset, size = tag_index.skipped(log, self.offset, may_match, BLOCKS_AT_ONCE)
+        offset, size = tagging.skipped(log, self.offset, may_match, BLOCKS_AT_ONCE, cold_ok)
         self.offset = max(self.offset, min(offset, before))
         self.passed_bytes += size // SKIPPED_FOR_READ
 

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from penstock.errors import Unusable
 
-LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = (
+LOG, INDEX, TIME_INDEX, TXN_INDEX, TAG_INDEX, SNAPSHOT = (
     ".log",
     ".index",
     ".timeindex",
     ".txnindex",
+    ".tagindex",
     ".snapshot",
 )
 INDEX_SUFFIXES = (INDEX, TIME_INDEX, TXN_INDEX)
-SEGMENT_SUFFIXES = (LOG, *INDEX_SUFFIXES)
+SEGMENT_SUFFIXES = (LOG, *INDEX_SUFFIXES, TAG_INDEX)
 DELETED, CLEANED, SWAP, TEMPORARY = ".deleted", ".cleaned", ".swap", ".tmp"
 TORN = ".torn"
 """Cut off by recovery as a whole, and kept for who misses it."""

@@ -63,6 +63,7 @@ class Segment:
         "first_timestamp",
         "gaps",
         "has_aborted",
+        "has_tags",
         "indexed_at",
         "is_being_reindexed",
         "max_timestamp",
@@ -119,6 +120,8 @@ class Segment:
         self.unsynced_indexes: list[File] = []
         self.tags: TagIndex | None = None
         """What views have been told of it."""
+        self.has_tags: bool | None = None
+        """Whether that is on disk too; None where nobody has looked yet."""
 
     def blank(self) -> Segment:
         """One of the same name that nothing is known of yet."""
@@ -220,10 +223,10 @@ class Segment:
 
         That takes long: who cannot wait for it, or for a cold read, gets Amiss instead.
         """
-        data = self._read_index(layout.INDEX, cold_ok)
+        data = self.read_index(layout.INDEX, cold_ok)
         offsets = OffsetIndex.decode(data, self.size)
-        times = TimeIndex.decode(self._read_index(layout.TIME_INDEX, cold_ok))
-        aborted = self._read_index(layout.TXN_INDEX, cold_ok) if self.has_aborted else b""
+        times = TimeIndex.decode(self.read_index(layout.TIME_INDEX, cold_ok))
+        aborted = self.read_index(layout.TXN_INDEX, cold_ok) if self.has_aborted else b""
         if self.size and not (times and (data or self.disk.exists(self.path(layout.INDEX)))):
             times = None  # one of them is missing
         elif times and self.newest_is_sure and times.timestamps[-1] != self.max_timestamp:
@@ -298,7 +301,7 @@ class Segment:
                 yield
         return end
 
-    def _read_index(self, kind: str, cold_ok: bool) -> bytes:
+    def read_index(self, kind: str, cold_ok: bool) -> bytes:
         file = self.disk.open(self.path(kind))
         data = file.read(0, file.size) if cold_ok else file.read_cached(0, file.size)
         file.close()
@@ -323,13 +326,13 @@ class Segment:
         assert self.offsets is not None
         assert self.times is not None
         self.finish_times()
-        self._write_index(layout.INDEX, self.offsets.encode())
-        self._write_index(layout.TIME_INDEX, self.times.encode())
+        self.write_index(layout.INDEX, self.offsets.encode())
+        self.write_index(layout.TIME_INDEX, self.times.encode())
         if self.aborted or (self.has_aborted and self.aborted is not None):
             self.has_aborted = True
-            self._write_index(layout.TXN_INDEX, aborted_index.encode(self.aborted))
+            self.write_index(layout.TXN_INDEX, aborted_index.encode(self.aborted))
 
-    def _write_index(self, kind: str, data: bytes) -> None:
+    def write_index(self, kind: str, data: bytes) -> None:
         file = self.disk.open(self.path(kind))
         try:
             file.truncate(0)
@@ -344,11 +347,18 @@ class Segment:
     def forget_indexes(self) -> None:
         self.offsets, self.times, self.aborted = None, None, None
 
+    def forget_tags(self) -> None:
+        """They are of a finished segment, and this one will grow again."""
+        if self.has_tags is not False:
+            self.disk.remove(self.path(layout.TAG_INDEX))
+        self.tags, self.has_tags = None, False
+
     def truncate(self, size: int, end_offset: int) -> None:
         """Cut the file at a boundary; for a segment whose indexes are in memory."""
         assert self.offsets is not None
         assert self.times is not None
         assert self.aborted is not None
+        self.forget_tags()
         self.file.truncate(size)
         self.size = size
         self.cuts += 1

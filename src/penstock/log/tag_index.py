@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from penstock.predicate.instants import FIRST, LAST
 from penstock.predicate.pruning import MANY, HeaderValues, Summary
 from penstock.predicate.summarising import summary_of
 from penstock.wire.batch import BatchHeader
-
-if TYPE_CHECKING:
-    from penstock.log.partition_log import PartitionLog
-    from penstock.log.reading import Slice
 
 BLOCK_BYTES = 32 << 10
 VALUES_MAX = 16
@@ -26,6 +22,9 @@ VALUES_MAX = 16
 VALUE_BYTES_MAX = 64
 """Longer ones are hardly tags."""
 NAMES_MAX = 32
+BLOCKS_MAX = 100_000
+"""3 GiB of a segment, if its batches are not very small. What lies behind is read every time."""
+BLOCK_WEIGHT, TAGS_WEIGHT, VALUE_WEIGHT = 56, 200, 60
 
 Values = frozenset[bytes | None] | None
 """Of a header, None among them where a record has none; None where there are too many to tell."""
@@ -43,79 +42,119 @@ class Block(NamedTuple):
     tags: Tags
 
 
+class Columns(NamedTuple):
+    """All blocks, in order."""
+
+    firsts: array[int]
+    ends: array[int]
+    sizes: array[int]
+    least: array[int]
+    greatest: array[int]
+    kinds: list[Tags]
+    """Most blocks have the same ones, which are kept once."""
+
+
 class TagIndex:
     """Of one segment. Blocks do not overlap; there may be gaps between them."""
 
-    __slots__ = (
-        "_ends",
-        "_firsts",
-        "_greatest",
-        "_kinds",
-        "_known",
-        "_least",
-        "_sizes",
-        "cuts",
-        "names",
-    )
+    __slots__ = ("_blocks", "_known", "bytes", "cuts", "last_crc", "last_size", "names", "weight")
 
     def __init__(self, names: tuple[bytes, ...], cuts: int) -> None:
         self.names = names
         self.cuts = cuts
         """The segment's when this was begun: since another, what was read may stand there no
         more."""
-        self._firsts, self._ends, self._sizes = array("q"), array("q"), array("q")
-        self._least, self._greatest = array("q"), array("q")
-        self._kinds: list[Tags] = []
-        """For each block. Most blocks have the same ones, which are kept once."""
+        self._blocks = Columns(array("q"), array("q"), array("q"), array("q"), array("q"), [])
         self._known: dict[Tags, Tags] = {}
+        self.bytes = 0
+        """Of the batches in it. All of its segment's, and nothing is missing."""
+        self.last_size = self.last_crc = 0
+        """Of the last batch in it."""
+        self.weight = 0
+        """Of this in memory, about, in bytes."""
 
     def __len__(self) -> int:
-        return len(self._firsts)
+        return len(self._blocks.firsts)
+
+    def columns(self) -> Columns:
+        return self._blocks
+
+    def restore(self, blocks: Columns) -> None:
+        """What `columns` gave."""
+        self._blocks = blocks
+        self.bytes = sum(blocks.sizes)
+        self.weight = len(self) * BLOCK_WEIGHT
+        for tags in blocks.kinds:
+            self._shared(tags)
+
+    def _at(self, offset: int) -> int:
+        """The block that holds an offset; -1 if none does."""
+        at = bisect_right(self._blocks.firsts, offset) - 1
+        return at if at >= 0 and self._blocks.ends[at] > offset else -1
 
     def block_at(self, offset: int) -> Block | None:
-        """The one that holds an offset."""
-        at = bisect_right(self._firsts, offset) - 1
-        if at < 0 or self._ends[at] <= offset:
+        at = self._at(offset)
+        if at < 0:
             return None
-        times = self._least[at], self._greatest[at]
-        return Block(self._ends[at], self._sizes[at], times, self.names, self._kinds[at])
+        _, ends, sizes, least, greatest, kinds = self._blocks
+        return Block(ends[at], sizes[at], (least[at], greatest[at]), self.names, kinds[at])
 
     def knows(self, offset: int) -> bool:
-        """Whether a block holds it."""
-        at = bisect_right(self._firsts, offset) - 1
-        return at >= 0 and self._ends[at] > offset
+        return self._at(offset) >= 0
 
     def note(self, header: BatchHeader, summary: Summary) -> None:
         """A batch that no block holds yet, by what `digest` says of it."""
         first, end, size = header.base_offset, header.next_offset, header.size
-        if self.knows(first):
+        blocks = self._blocks
+        if self.knows(first) or len(self) >= BLOCKS_MAX:
             return
-        *times, found = summary
+        least, greatest, found = summary
         tags = tuple(_values(found[name]) for name in self.names)
-        at = bisect_right(self._firsts, first) - 1
-        if at >= 0 and self._ends[at] == first and self._sizes[at] + size <= BLOCK_BYTES:
-            self._extend(at, end, size, times, tags)
+        at = bisect_right(blocks.firsts, first) - 1
+        self.bytes += size
+        if at == len(self) - 1:
+            self.last_size, self.last_crc = size, header.crc
+        if at >= 0 and self._may_extend(at, header, least):
+            self._extend(at, header, least, greatest, tags)
             return
-        at += 1
-        self._firsts.insert(at, first)
-        self._ends.insert(at, end)
-        self._sizes.insert(at, size)
-        self._least.insert(at, times[0])
-        self._greatest.insert(at, times[1])
-        self._kinds.insert(at, self._shared(tags))
+        values = first, end, size, least, greatest
+        for column, value in zip(blocks[:-1], values, strict=True):
+            column.insert(at + 1, value)
+        blocks.kinds.insert(at + 1, self._shared(tags))
+        self.weight += BLOCK_WEIGHT
 
-    def _extend(self, at: int, end: int, size: int, times: Sequence[int], tags: Tags) -> None:
-        self._ends[at] = end
-        self._sizes[at] += size
-        self._least[at] = min(self._least[at], times[0])
-        self._greatest[at] = max(self._greatest[at], times[1])
-        if tags != self._kinds[at]:
-            self._kinds[at] = self._shared(tuple(map(_together, self._kinds[at], tags)))
+    def _may_extend(self, at: int, header: BatchHeader, least: int) -> bool:
+        """Control batches stay by themselves, since they are always read."""
+        blocks = self._blocks
+        return (
+            blocks.ends[at] == header.base_offset
+            and blocks.sizes[at] + header.size <= BLOCK_BYTES
+            and blocks.least[at] != FIRST
+            and least != FIRST
+        )
+
+    def _extend(self, at: int, header: BatchHeader, least: int, greatest: int, tags: Tags) -> None:
+        blocks = self._blocks
+        blocks.ends[at] = header.next_offset
+        blocks.sizes[at] += header.size
+        blocks.least[at] = min(blocks.least[at], least)
+        blocks.greatest[at] = max(blocks.greatest[at], greatest)
+        if tags != blocks.kinds[at]:
+            blocks.kinds[at] = self._shared(tuple(map(_together, blocks.kinds[at], tags)))
 
     def _shared(self, tags: Tags) -> Tags:
-        if len(self._known) > len(self._firsts):
+        if len(self._known) > len(self) + 1:
             self._known.clear()  # hardly any are alike
-        return self._known.setdefault(tags, tags)
+        known = self._known.get(tags)
+        if known is None:
+            self._known[tags] = known = tags
+            self.weight += _weight(tags)
+        return known
+
+
+def _weight(tags: Tags) -> int:
+    values = [value for found in tags for value in found or ()]
+    return TAGS_WEIGHT + sum(VALUE_WEIGHT + len(value or b"") for value in values)
 
 
 def _values(found: HeaderValues) -> Values:
@@ -134,42 +173,6 @@ def digest(header: BatchHeader, records: bytes, names: tuple[bytes, ...]) -> Sum
     return summary_of(header, records, names, VALUES_MAX, VALUE_BYTES_MAX)
 
 
-def index_of(log: PartitionLog, found: Slice, names: tuple[bytes, ...]) -> TagIndex:
-    """Of the segment that was read, begun anew where it cannot say anything of these names."""
-    at = log.segment_of(found.offset)
-    while log.segments[at].file is not found.range.file:  # compaction may leave empty ones
-        at += 1
-    segment = log.segments[at]
-    index = segment.tags
-    if index is None or index.cuts != segment.cuts:
-        index = segment.tags = TagIndex(names, segment.cuts)
-    elif not set(names) <= set(index.names):
-        both = tuple(dict.fromkeys((*names, *index.names)))[:NAMES_MAX]
-        index = segment.tags = TagIndex(both, segment.cuts)
-    return index
-
-
-def block_at(log: PartitionLog, offset: int) -> Block | None:
-    """What is known of the block that holds an offset."""
-    segment = log.segments[log.segment_of(offset)]
-    index = segment.tags
-    return index.block_at(offset) if index is not None and index.cuts == segment.cuts else None
-
-
-def skipped(
-    log: PartitionLog, offset: int, may_match: Callable[[Block], bool], most: int
-) -> tuple[int, int]:
-    """Where the first block begins from an offset on that may match, or is not known; and the bytes
-    that lie before it. No further than `most` blocks."""
-    size, at = 0, log.segment_of(offset)
-    for segment in log.segments[at:]:
-        index = segment.tags
-        if index is None or index.cuts != segment.cuts:
-            break
-        offset = max(offset, segment.base)
-        while most and (block := index.block_at(offset)) and not may_match(block):
-            offset, size, most = block.end, size + block.size, most - 1
-        if not most or segment is log.active or offset < log.segments[at + 1].base:
-            break
-        at += 1
-    return offset, size
+def anything(names: tuple[bytes, ...]) -> Summary:
+    """Of a batch that is to be read, whatever is asked."""
+    return Summary(FIRST, LAST, dict.fromkeys(names, MANY))

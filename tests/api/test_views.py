@@ -287,7 +287,11 @@ def test_settings_of_a_view_say_what_it_shows(orders: Desk) -> None:
     resource = DescribeConfigsResource(2, "eu", configuration_keys=None)
     (result,) = orders.ask(DescribeConfigsRequest(resources=[resource])).results
     shown = {each.name: (each.value, each.read_only) for each in result.configs}
-    assert shown == {"view.of": ("orders", True), "view.where": (EU, True)}
+    assert shown == {
+        "view.of": ("orders", True),
+        "view.where": (EU, True),
+        "view.idle.ms": ("0", True),
+    }
 
 
 def test_a_predicate_that_cannot_be_read_is_refused_with_the_place(orders: Desk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -250,3 +251,37 @@ def test_the_index_of_tags_outlives_a_broker_that_is_killed(
     assert again == kept, "one was not believed, and made anew"
     write(broker.address, topic, 3, first=60_000)
     assert read(broker.address, name, 0) == []
+
+
+def test_a_view_that_may_go_stays_while_it_is_read_and_goes_afterwards(
+    broker: BrokerProcess, topic: str
+) -> None:
+    administer(
+        broker.address,
+        lambda admin: admin.create_topics(
+            [NewTopic(topic, num_partitions=1, replication_factor=1)]
+        ),
+    )
+    name, idle_ms = f"{topic}-for-a-while", 3000
+    config = {"view.of": topic, "view.where": "region = 'eu'", "view.idle.ms": str(idle_ms)}
+    made = NewTopic(name, num_partitions=-1, replication_factor=-1, config=config)
+    administer(broker.address, lambda admin: admin.create_topics([made]))
+    consumer = rdkafka.Consumer(
+        {"bootstrap.servers": broker.address, "group.id": name, "log_level": 0}
+    )
+    consumer.assign([rdkafka.TopicPartition(name, 0, 0)])
+    began = time.monotonic()
+
+    def names() -> set[str]:
+        return set(consumer.list_topics(timeout=WAIT_S).topics)
+
+    def is_old() -> bool:
+        assert consumer.poll(0.2) is None
+        assert name in names()
+        return time.monotonic() - began > 3 * idle_ms / 1000
+
+    wait_until(is_old, "a view that is older than it would be unread")
+    consumer.assign([])
+    wait_until(lambda: name not in names(), "the view to go")
+    assert topic in names()
+    consumer.close()

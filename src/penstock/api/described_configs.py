@@ -17,7 +17,7 @@ from penstock.errors import Refused
 from penstock.metadata import group_settings, topic_settings
 from penstock.metadata.cluster import Held
 from penstock.metadata.records import ConfigRecord, TopicRecord
-from penstock.metadata.views import VIEW_OF, VIEW_WHERE, View
+from penstock.metadata.views import VIEW_IDLE, VIEW_OF, VIEW_WHERE, View
 from penstock.settings import Setting
 
 ALL_BROKER_SETTINGS: Mapping[str, Setting] = {**TOPIC_DEFAULTS, **BROKER_SETTINGS}
@@ -27,6 +27,7 @@ INT_MAX = 2_147_483_647
 VIEW_SETTINGS = (
     Setting(VIEW_OF, "", "The topic that the view shows a part of."),
     Setting(VIEW_WHERE, "", "Which of its records: a predicate over key, timestamp and headers."),
+    Setting(VIEW_IDLE, 0, "It is deleted when nobody has read it for so long. 0: it stays."),
 )
 
 
@@ -107,7 +108,9 @@ def describe_topic(broker: Broker, record: TopicRecord) -> Iterator[Described]:
 
 def describe_view(view: View) -> Iterator[Described]:
     """It has no settings but what it was made with: its records are its topic's."""
-    for setting, text in zip(VIEW_SETTINGS, (view.source.name, view.held.where), strict=True):
+    held = view.held
+    texts = (view.source.name, held.where, str(held.idle_ms))
+    for setting, text in zip(VIEW_SETTINGS, texts, strict=True):
         yield Described(setting.name, setting, [Layer(Source.DYNAMIC_TOPIC, setting.name, text)])
 
 

@@ -99,9 +99,13 @@ class Sieves:
 
     def __init__(self) -> None:
         self._by_id: dict[bytes, Sieve] = {}
+        self.used: set[bytes] = set()
+        """Ids of views that were read, of those that would go otherwise."""
 
     def of(self, view: View) -> Sieve:
         """Raises Refused where the predicate is of a later release, with more to it."""
+        if view.held.idle_ms:
+            self.used.add(view.id)
         found = self._by_id.get(view.id)
         if found is None:
             found = self._by_id[view.id] = Sieve(parse(view.held.where))
@@ -109,3 +113,4 @@ class Sieves:
 
     def forget(self, view_id: bytes) -> None:
         self._by_id.pop(view_id, None)
+        self.used.discard(view_id)

@@ -158,8 +158,8 @@ class TopicRecord(Record, frozen=True):
 
 
 class ViewRecord(Record, frozen=True):
-    """A topic to read that has no records of its own. It never changes: for another predicate there
-    is another view."""
+    """A topic to read that has no records of its own. What it shows never changes: for another
+    predicate there is another view."""
 
     name: str
     view_id: bytes
@@ -168,6 +168,10 @@ class ViewRecord(Record, frozen=True):
     where: str
     """Which part: a predicate."""
     created_ms: int
+    idle_ms: int = 0
+    """It goes when nobody has read it for so long; 0: it stays."""
+    used_ms: int = 0
+    """When it was last known to be read. Noted now and then, where it may go."""
 
 
 class DeletedRecord(Record, frozen=True):

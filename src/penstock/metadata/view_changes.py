@@ -11,13 +11,14 @@ from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import INTERNAL
 from penstock.metadata.records import CATALOG, TopicRecord, ViewRecord, encode, topic_key, view_key
 from penstock.metadata.store import OPERATIONS_MAX
-from penstock.metadata.views import VIEW_OF, VIEW_WHERE, View
+from penstock.metadata.views import VIEW_IDLE, VIEW_OF, VIEW_WHERE, View
 from penstock.predicate.predicate import parse
 from penstock.predicate.refusal import BadPredicate
 
 VIEWS_MAX = OPERATIONS_MAX // 2
 """Of one topic: they are deleted with it in one commit."""
 BY_DEFAULT = -1
+IDLE_MS_MIN, IDLE_MS_MAX = 2000, 10 * 365 * 24 * 3600 * 1000
 
 
 def names_view(configs: Mapping[str, str | None]) -> bool:
@@ -36,6 +37,7 @@ def create_view(
 ) -> Commit[TopicRecord]:
     check_new_name(image, name)
     of, where = _checked(configs)
+    idle_ms = _idle_ms(configs.get(VIEW_IDLE))
     source = _source(image, of)
     if partitions not in (BY_DEFAULT, source.record.partitions) or (
         replication not in (BY_DEFAULT, source.record.replication_factor)
@@ -46,7 +48,12 @@ def create_view(
         )
     _check_predicate(where)
     record = ViewRecord(
-        name=name, view_id=view_id, source_id=source.id, where=where, created_ms=now_ms
+        name=name,
+        view_id=view_id,
+        source_id=source.id,
+        where=where,
+        created_ms=now_ms,
+        idle_ms=idle_ms,
     )
     return Commit(
         answer=View(record, 0, source).record,
@@ -75,13 +82,26 @@ def _checked(configs: Mapping[str, str | None]) -> tuple[str, str]:
         raise Refused(
             ErrorCode.INVALID_CONFIG, f"a view needs {VIEW_OF}=TOPIC and {VIEW_WHERE}=PREDICATE"
         )
-    if others := configs.keys() - {VIEW_OF, VIEW_WHERE}:
+    if others := configs.keys() - {VIEW_OF, VIEW_WHERE, VIEW_IDLE}:
         raise Refused(
             ErrorCode.INVALID_CONFIG,
             f"a view has no settings of its own, so {', '.join(sorted(others))} cannot be set: its "
             f"records are those of {of}",
         )
     return of, where
+
+
+def _idle_ms(text: str | None) -> int:
+    """0 where it is to stay."""
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit() and IDLE_MS_MIN <= int(text[:20]) <= IDLE_MS_MAX):
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            f"{VIEW_IDLE} is a number of ms from {IDLE_MS_MIN} to {IDLE_MS_MAX}, not {text}; leave "
+            "it out for a view that stays until it is deleted",
+        )
+    return int(text)
 
 
 def _check_predicate(where: str) -> None:

@@ -14,8 +14,9 @@ from penstock.errors import ErrorCode, Refused
 from penstock.metadata.cluster import Topic
 from penstock.metadata.records import TopicRecord, ViewRecord
 
-VIEW_OF, VIEW_WHERE = "view.of", "view.where"
-"""What CreateTopics says of a view, and DescribeConfigs: the topic, and the predicate."""
+VIEW_OF, VIEW_WHERE, VIEW_IDLE = "view.of", "view.where", "view.idle.ms"
+"""What CreateTopics says of a view, and DescribeConfigs: the topic, the predicate, and after how
+long without a reader it goes."""
 
 
 class View(Topic):

@@ -47,6 +47,7 @@ from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.transaction_upkeep import TransactionUpkeep
 from penstock.server.upkeep import Upkeep
+from penstock.server.view_upkeep import ViewUpkeep
 from penstock.world.ports import File, Listener, World
 
 log = logging.getLogger(__name__)
@@ -108,6 +109,7 @@ class Node:
         self.transaction_upkeep.start()
         self.insync.start()
         self.reducing.start()
+        self.view_upkeep.start()
         self.offering.start()
         self.offering.look_at(self._places())
         self.fetchers.look_at(self._places())
@@ -146,6 +148,7 @@ class Node:
         self.insync = InSync(self.door, self.keeper)
         self.offering = Offering(self.broker, self.keeper)
         self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
+        self.view_upkeep = ViewUpkeep(world.chance, self.door, self.keeper, self._is_controller)
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
         self.opener = Opener(self.broker.opening)
@@ -256,6 +259,7 @@ class Node:
         await self.leaving.stop()
         await self.insync.stop()
         await self.reducing.stop()
+        await self.view_upkeep.stop()
         await self.offering.stop()
         if self.controlling is not None:
             await self.controlling.stop()

@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     on_revoke: Hook | None
     on_lost: Hook | None
     timeout: float
+    where: str | None
     settings: Settings | None
 
 

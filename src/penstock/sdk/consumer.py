@@ -21,7 +21,8 @@ from penstock.sdk.errors import Misconfigured, PenstockError
 from penstock.sdk.exactly_once import Batch, Batches, batches_in_transactions
 from penstock.sdk.intake import Intake
 from penstock.sdk.membership import Hook, Membership
-from penstock.sdk.message import Message, TopicPartition
+from penstock.sdk.message import Message, TopicPartition, kind_of
+from penstock.sdk.narrowed import Narrowed, predicate_of
 from penstock.sdk.processing import Failing, process
 from penstock.sdk.producer import Producer
 from penstock.sdk.reading import Reader
@@ -91,6 +92,7 @@ class Consumer(Generic[V]):
         on_revoke: Hook | None = None,
         on_lost: Hook | None = None,
         timeout: float = 30.0,
+        where: str | None = None,
         settings: Settings | None = None,
     ) -> None:
         self.delivery = chosen(Delivery, "delivery", delivery)
@@ -98,6 +100,7 @@ class Consumer(Generic[V]):
         self.settings: Settings = settings or {}
         self.idle_timeout = idle_timeout
         self._topics = topic_names(topics)
+        self._narrowed = Narrowed(self._topics, predicate_of(where, self._topics))
         check_options(
             {"deserializer": deserializer, "key_deserializer": key_deserializer},
             deduplicate,
@@ -110,7 +113,8 @@ class Consumer(Generic[V]):
         made = consumer_settings(bootstrap, group, self.delivery, tuned, kind, start, self.settings)
         self._rdkafka: Any = created(confluent_kafka.Consumer, made)
         window = Window(deduplicate) if deduplicate else None
-        self.buffer = Buffer(Reader(deserializer, key_deserializer, window))
+        kind_of_message = kind_of(self._narrowed.sources)
+        self.buffer = Buffer(Reader(deserializer, key_deserializer, window, kind_of_message))
         self.intake = Intake(self._rdkafka, self.buffer, self.delivery, start, timeout)
         self._aside = Aside()
         self.commits = Commits(
@@ -220,7 +224,7 @@ class Consumer(Generic[V]):
         """The next message of that partition is the one at that offset, or the next after it."""
         check_whole("offset", offset, 0, INT64_MAX)
         self._begin()
-        self.intake.seek(TopicPartition(topic, partition), offset)
+        self.intake.seek(TopicPartition(self._narrowed.view_of(topic), partition), offset)
 
     def rewind(self) -> None:
         """Back to what is committed, in every partition; what was handed out since comes again."""
@@ -299,7 +303,7 @@ class Consumer(Generic[V]):
         for name in self._topics:
             topic = None if name.startswith("^") else name
             reach(self._rdkafka, self.bootstrap, topic, self.timeout)
-        self._membership.join(self._topics)
+        self._membership.join(self._narrowed.open(self.bootstrap, self.timeout))
         self.breath.begin()
         self._has_begun = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -89,3 +90,19 @@ def _text(data: bytes | None) -> str | None:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return None
+
+
+def kind_of(sources: Mapping[str, str] | None) -> type[Message[Any]]:
+    """Of messages that come through views, if there are sources: they are of the topics that the
+    program has asked for."""
+    if sources is None:
+        return Message
+    shown = sources
+
+    class Chosen(Message[Any], gc=False, eq=False):
+        @property
+        def topic(self) -> str:
+            read_from = str(self.raw.topic())
+            return shown.get(read_from, read_from)
+
+    return Chosen

@@ -44,17 +44,19 @@ class Reader:
         deserializer: Deserializer[Any],
         key_deserializer: Deserializer[Any],
         window: Window | None,
+        kind: type[Message[Any]] = Message,
     ) -> None:
+        self._kind = kind
         self._read = deserializer.deserialize
         self._read_key = key_deserializer.deserialize
         self.window = window
 
     def messages(self, raws: Sequence[Any]) -> tuple[list[Message[Any]], int]:
         """Those before the first that cannot be read; how many they stand for."""
-        read, read_key = self._read, self._read_key
+        read, read_key, kind = self._read, self._read_key, self._kind
         try:
             made = [
-                Message(
+                kind(
                     None if (data := raw.value()) is None else read(data),
                     None if (data := raw.key()) is None else read_key(data),
                     raw,
@@ -93,7 +95,7 @@ class Reader:
         error = raw.error()
         if error is None:
             value = _deserialized(self._read, raw, raw.value(), "value")
-            return [Message(value, _deserialized(self._read_key, raw, raw.key(), "key"), raw)]
+            return [self._kind(value, _deserialized(self._read_key, raw, raw.key(), "key"), raw)]
         if error.code() in PASSING:
             log.debug("%s", error)
             return []

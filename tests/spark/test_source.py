@@ -228,3 +228,31 @@ def test_a_topic_made_anew_is_noticed(client: WireClient, topic: str, query: Que
         query.run()
     query.run(failOnDataLoss="false")
     assert values(query.rows()) == [*range(5), *range(100, 110)]
+
+
+def test_where_leaves_out_what_does_not_match_in_batches_and_in_streams(
+    client: WireClient, topic: str, load: Load, query: Query
+) -> None:
+    create(client, topic, 2)
+    send_of_regions(client, topic, 0, 300)
+    eu = [number for number in range(600) if number % 3 == 0]
+    found = load(where="region = 'eu'").collect()
+    assert sorted(int(row.value) for row in found) == eu[:100]
+    assert {row.topic for row in found} == {topic}
+    query.run(where="region='eu'")
+    send_of_regions(client, topic, 300, 600)
+    query.run(where="region='eu'")
+    rows = query.rows()
+    assert sorted(int(row.value) for row in rows) == eu
+    assert {row.topic for row in rows} == {topic}
+    with pytest.raises(PySparkException, match="option where: expected"):
+        load(where="region =").collect()
+
+
+def send_of_regions(client: WireClient, topic: str, first: int, end: int) -> None:
+    """Every third number is of Europe."""
+    producer = Producer(client, topic)
+    for number in range(first, end):
+        region = b"eu" if number % 3 == 0 else b"us"
+        producer.send(b"%d" % number, headers=((b"region", region),), partition=number % 2)
+    producer.flush()

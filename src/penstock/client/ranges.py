@@ -18,7 +18,9 @@ from penstock.client.errors import ClientError, code_of, refused
 from penstock.client.metadata import Topic
 from penstock.client.offsets import EARLIEST, ends
 from penstock.client.reader import Arrived, batches, damaged
+from penstock.client.where_views import open_view
 from penstock.errors import ErrorCode, Refused
+from penstock.predicate.predicate import Predicate
 from penstock.wire.batch import BatchHeader
 from penstock.wire.messages.k01_fetch import (
     AbortedTransaction,
@@ -82,8 +84,19 @@ class Gone(ClientError):
 class RangeReader:
     """Reads one range at a time, over connections of its own."""
 
-    def __init__(self, client: WireClient, on_gap: OnGap, *, committed: bool = True) -> None:
+    def __init__(
+        self,
+        client: WireClient,
+        on_gap: OnGap,
+        *,
+        committed: bool = True,
+        where: Predicate | None = None,
+    ) -> None:
+        """With a predicate, only what matches comes, through views of the topics."""
         self._client = client
+        self._where = where
+        self._views: dict[str, str] = {}
+        """By topic."""
         self._on_gap = on_gap
         self._committed = committed
         self._ahead: Connection | None = None
@@ -147,7 +160,17 @@ class RangeReader:
         found = located(self._client, place.topic, place.partition, place.log_id, deadline)
         if found is None:
             raise Gone(place)
-        return found
+        topic, index = found
+        return (topic if self._where is None else self._view(topic, self._where, deadline)), index
+
+    def _view(self, topic: Topic, where: Predicate, deadline: float) -> Topic:
+        """It has the partitions of its topic, and their offsets."""
+        name = self._views.get(topic.name)
+        view = name and self._client.topic_if_any(name, deadline=deadline)
+        if not view:
+            name = self._views[topic.name] = open_view(self._client, topic.name, where)
+            view = self._client.topic(name, deadline=deadline)
+        return view
 
     def _ask_ahead(self, place: Range, position: int) -> None:
         deadline = self._client.deadline()

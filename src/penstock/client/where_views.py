@@ -37,14 +37,21 @@ def open_view(client: WireClient, topic: str, predicate: Predicate, idle_ms: int
     """Its name, once it can be read. Raises ClientError where it cannot be made."""
     name = view_name(topic, predicate)
     wanted = {OF: topic, WHERE: predicate.text}
+    if client.retry(lambda deadline: client.topic_if_any(name, deadline=deadline)) is None:
+        _make(client, name, {**wanted, IDLE: str(idle_ms)})
+    client.retry(lambda deadline: client.topic(name, deadline=deadline))
+    _check(client, name, wanted)
+    return name
+
+
+def _make(client: WireClient, name: str, configs: dict[str, str]) -> None:
+    """Or another has, in this moment."""
     try:
-        admin.create_topic(client, name, configs={**wanted, IDLE: str(idle_ms)})
+        admin.create_topic(client, name, configs=configs)
     except ClientError as error:
         if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise
-        _check(client, name, wanted)
-    client.retry(lambda deadline: client.topic(name, deadline=deadline))
-    return name
+    client.forget()
 
 
 def _check(client: WireClient, name: str, wanted: dict[str, str]) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from penstock.predicate.predicate import parse
+from penstock.predicate.refusal import BadPredicate
 from penstock.spark.errors import OptionError
 from penstock.spark.given_options import GivenOptions
 from penstock.spark.source.offsets import Place, places_of
@@ -71,6 +73,8 @@ class SourceOptions:
     group: str | None
     stop_at: Mapping[Place, int] | None
     """Where a stream ends: it reads no further, and nothing of other partitions."""
+    where: str | None
+    """A predicate: only what matches is read."""
     archive: str | None
     """The folder of the topic's table, for what the topic does not have any more."""
     timeout_s: float
@@ -105,6 +109,7 @@ def source_options(options: Mapping[str, str], *, is_stream: bool) -> SourceOpti
         trigger_delay_ms_max=given.duration_ms("maxTriggerDelay", "15m"),
         group=given.text("group.id", "groupId", "kafka.group.id"),
         stop_at=_stop_at(given, is_stream=is_stream),
+        where=_where(given),
         archive=given.text("archive"),
         timeout_s=(given.number("timeoutMs") or int(WAIT_S * 1000)) / 1000,
     )
@@ -115,6 +120,22 @@ def source_options(options: Mapping[str, str], *, is_stream: bool) -> SourceOpti
             "archive, or use earliest"
         )
     return read
+
+
+def _where(given: GivenOptions) -> str | None:
+    text = given.text("where")
+    if text is None:
+        return None
+    for name in ("subscribePattern", "archive"):
+        if given.has(name):
+            raise OptionError(
+                f"option where does not go with {name}: leave one of them out; DataFrame.where "
+                "chooses rows once they are read"
+            )
+    try:
+        return parse(text).text
+    except BadPredicate as bad:
+        raise OptionError(f"option where: {bad}") from None
 
 
 def _chosen(given: GivenOptions) -> Chosen:

@@ -11,6 +11,7 @@ from pyspark.sql.datasource import InputPartition
 from penstock.client.cluster import WireClient
 from penstock.client.ranges import Gap, Range, RangeReader
 from penstock.client.reader import Arrived
+from penstock.predicate.predicate import parse
 from penstock.spark.connected import Connected
 from penstock.spark.errors import DataLossError
 from penstock.spark.source.columns import ARROW, ARROW_WITH_HEADERS, Rows
@@ -38,7 +39,8 @@ def read_rows(options: SourceOptions, ranges: Sequence[Range]) -> Iterator[pa.Re
             yield from _with_history(client, options, ranges)
             return
         on_gap = _fail if options.fail_on_data_loss else _warn
-        reader = RangeReader(client, on_gap, committed=options.committed)
+        where = None if options.where is None else parse(options.where)
+        reader = RangeReader(client, on_gap, committed=options.committed, where=where)
         for each in ranges:
             yield from Rows(each, with_headers=options.headers).batches(reader.batches(each))
 

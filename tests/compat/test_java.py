@@ -80,3 +80,11 @@ def test_java_producers_commit_abort_and_fence_transactions(
     broker: BrokerProcess, topic: str, java_libraries: Path
 ) -> None:
     check_runs(java_libraries, "Transactions.java", broker.address, topic)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_java_consumers_alone_and_in_a_group_read_what_matches_of_a_view(
+    broker: BrokerProcess, topic: str, java_libraries: Path, protocol: str
+) -> None:
+    check_runs(java_libraries, "Views.java", broker.address, topic, protocol)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.broker_process import BrokerProcess
 from tests.cluster_process import Cluster
 from tests.compat.cluster_play import PARTITIONS, go_through_faults
 from tests.compat.foreign import ForeignClient
@@ -36,3 +38,16 @@ def test_javascript_clients_lose_and_double_nothing_when_brokers_die_restart_and
     command = ["node", HERE / "cluster.js", cluster.address, topic, PARTITIONS]
     client = foreign(command, NODE_PATH=modules)
     go_through_faults(cluster, client, "classic")
+
+
+@pytest.mark.timeout(300)
+def test_a_javascript_group_reads_what_matches_of_a_view(
+    broker: BrokerProcess, modules: Path, topic: str
+) -> None:
+    command = ["node", str(HERE / "view.js"), broker.address, topic]
+    environment = {**os.environ, "NODE_PATH": str(modules)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=200, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "all well\n"

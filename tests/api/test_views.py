@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,11 +10,14 @@ from tests.api.desk import NOW_MS, Desk
 from tests.log.compacting import carry_out, roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
-from penstock.api import view_lag
+from penstock.api import sieves, view_lag
 from penstock.api.lag import NOTHING, Lag, Place, lags
 from penstock.api.sieves import Heavy, Sieve
 from penstock.errors import ErrorCode
+from penstock.log.damage import Damage
 from penstock.log.tag_index import TagIndex
+from penstock.metadata.store import OPERATIONS_MAX
+from penstock.metadata.view_changes import VIEWS_MAX
 from penstock.predicate.predicate import parse
 from penstock.wire.batch import read_header, size_at
 from penstock.wire.batch_builder import build_batch, end_marker, read_records
@@ -74,19 +77,34 @@ def put(desk: Desk, regions: Sequence[str | None], index: int = 0, **batch: Any)
         Record(n, NOW_MS + n, b"k%d" % n, b"%d" % (first + n), _headers(region))
         for n, region in enumerate(regions)
     ]
-    built = build_batch(records, **batch)
-    leader.log.append(built, read_header(memoryview(built)), NOW_MS, leader.epoch)
-    leader.log.write_out()
-    leader.log.end_sync(leader.log.begin_sync())
-    leader.advance()
+    append(desk, build_batch(records, **batch), index)
 
 
 def _headers(region: str | None) -> tuple[tuple[bytes, bytes | None], ...]:
     return () if region is None else ((b"region", region.encode()),)
 
 
-def fetched(desk: Desk, offset: int = 0, **more: Any) -> PartitionData:
-    return partition_of(desk.ask(fetch_of("eu", offset, **more), VERSION))
+def put_tagged(desk: Desk, **tags: bytes) -> None:
+    """A batch with one record that has these headers."""
+    headers = tuple((name.encode(), value) for name, value in tags.items())
+    append(desk, build_batch([Record(0, NOW_MS, None, b"v", headers)]))
+
+
+def put_marker(desk: Desk, *, commit: bool) -> None:
+    append(desk, end_marker(7, 0, commit=commit, coordinator_epoch=1, timestamp_ms=NOW_MS))
+
+
+def append(desk: Desk, batch: bytearray, index: int = 0) -> None:
+    """And have it replicated."""
+    leader = desk.broker.leader("orders", index)
+    leader.log.append(batch, read_header(memoryview(batch)), NOW_MS, leader.epoch)
+    leader.log.write_out()
+    leader.log.end_sync(leader.log.begin_sync())
+    leader.advance()
+
+
+def fetched(desk: Desk, offset: int = 0, view: str = "eu", **more: Any) -> PartitionData:
+    return partition_of(desk.ask(fetch_of(view, offset, **more), VERSION))
 
 
 def sent(data: PartitionData) -> bytes:
@@ -96,14 +114,23 @@ def sent(data: PartitionData) -> bytes:
 
 def offsets(data: PartitionData) -> tuple[list[int], int]:
     """Of the records that came, and where a reader goes on."""
-    found, at, records = [], 0, sent(data)
-    after = -1
-    while at < len(records):
-        batch = records[at : at + size_at(records, at)]
+    found, after = list[int](), -1
+    for batch in batches(data):
         found += [each.offset for each in read_records(batch, 1 << 20)]
         after = read_header(batch).next_offset
-        at += len(batch)
     return found, after
+
+
+def control_offsets(data: PartitionData) -> list[int]:
+    headers = map(read_header, batches(data))
+    return [header.base_offset for header in headers if header.is_control]
+
+
+def batches(data: PartitionData) -> Iterator[bytes]:
+    at, records = 0, sent(data)
+    while at < len(records):
+        yield records[at : at + size_at(records, at)]
+        at += size_at(records, at)
 
 
 def test_a_view_is_found_in_metadata_by_name_and_by_id(orders: Desk) -> None:
@@ -209,6 +236,30 @@ def test_a_batch_that_is_small_only_while_it_is_compressed_is_looked_into_off_th
     assert read_header(sent(fetched(orders))).record_count == 1
 
 
+def test_the_same_values_of_another_header_say_nothing(orders: Desk) -> None:
+    """What is known of one segment by one name must not be taken for what another has by
+    another."""
+    make(orders, "tier = 'gold'", name="gold")
+    make(orders, "class = 'gold'", name="first")
+    put_tagged(orders, tier=b"tin")
+    for _ in range(2):
+        assert offsets(fetched(orders, view="gold")) == ([], 1)
+    orders.broker.leader("orders", 0).log.roll()
+    put_tagged(orders, **{"class": b"tin", "tier": b"gold"})
+    assert offsets(fetched(orders, 1, view="first")) == ([], 2)
+    assert offsets(fetched(orders, view="gold")) == ([1], 2)
+
+
+def test_markers_of_transactions_are_never_passed(orders: Desk) -> None:
+    """A reader forgets that a producer has aborted when it meets the marker, and not before."""
+    by = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    for number, (region, commit) in enumerate((("eu", False), ("us", True), ("eu", True))):
+        put(orders, [region] * 1200, base_sequence=1200 * number, **by)
+        put_marker(orders, commit=commit)
+    for _ in range(2):
+        assert control_offsets(fetched(orders)) == [1200, 2401, 3602]
+
+
 def test_an_answer_is_no_longer_than_asked_for_and_the_next_goes_on_there(orders: Desk) -> None:
     for _ in range(20):
         put(orders, ["eu", "us"] * 200)
@@ -254,12 +305,37 @@ def test_bytes_that_changed_on_the_disk_are_given_out_as_they_are(orders: Desk) 
     assert sent(fetched(orders)) == sent(whole)
 
 
+def test_what_lies_before_damage_is_shown_and_damage_is_told_of_there(orders: Desk) -> None:
+    for region in ("eu", "us", "eu", "eu"):
+        put(orders, [region])
+    log = orders.broker.leader("orders", 0).log
+    whole = sent(partition_of(orders.ask(fetch_of("orders"), VERSION)))
+    first, second = size_at(whole), size_at(whole, size_at(whole))
+    log.damage = [Damage(1, 2, 0, first, first + second)]
+    before = fetched(orders, min_bytes=1 << 20, max_wait_ms=60_000)
+    assert (before.error_code, offsets(before)) == (0, ([0], 1))
+    assert fetched(orders, 1).error_code == ErrorCode.CORRUPT_MESSAGE
+    assert offsets(fetched(orders, 2)) == ([2, 3], 4)
+
+
 def test_where_a_view_begins_and_ends_is_where_its_topic_does(orders: Desk) -> None:
     put(orders, ["eu", "us", "eu"])
     for asked, offset in ((EARLIEST, 0), (LATEST, 3), (NOW_MS + 2, 2)):
         part = ListOffsetsPartition(0, timestamp=asked)
         request = ListOffsetsRequest(topics=[ListOffsetsTopic("eu", [part])])
         assert orders.ask(request).topics[0].partitions[0].offset == offset
+
+
+def test_who_is_past_the_end_or_before_the_beginning_is_told(orders: Desk) -> None:
+    """Or it would wait for ever, and never begin where it is set to."""
+    put(orders, ["us"])
+    put(orders, ["us"])
+    assert offsets(fetched(orders)) == ([], 2)
+    assert fetched(orders, 2).error_code == 0
+    assert fetched(orders, 3).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    orders.broker.leader("orders", 0).log.advance_start(1)
+    assert fetched(orders, 0).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert offsets(fetched(orders, 1)) == ([], 2)
 
 
 @pytest.mark.parametrize("version", [9, 13])
@@ -307,6 +383,40 @@ def test_a_view_that_is_deleted_is_gone_and_its_topic_stays(orders: Desk) -> Non
     assert answer.responses[0].error_code == 0
     assert fetched(orders).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert len(partition_of(orders.ask(fetch_of("orders"), VERSION)).records or b"")
+
+
+def test_a_topic_is_deleted_in_one_request_with_views_of_it(orders: Desk) -> None:
+    names = [DeleteTopicState(name="orders"), DeleteTopicState(name="eu")]
+    answer = orders.ask(DeleteTopicsRequest(topics=names, timeout_ms=1000))
+    assert [each.error_code for each in answer.responses] == [0, 0]
+    assert orders.commits[-1].deletes == ["/topics/orders", "/views/eu"]
+    assert not orders.image.readable.topics
+
+
+def test_topics_with_many_views_are_deleted_in_commits_that_stores_take(orders: Desk) -> None:
+    desk = orders
+    desk.create("returns")
+    for number in range(VIEWS_MAX - 1):
+        assert make(desk, name=f"orders{number}").error_code == 0
+        assert make(desk, name=f"returns{number}", of="returns").error_code == 0
+    desk.commits.clear()
+    names = [DeleteTopicState(name="orders"), DeleteTopicState(name="returns")]
+    answer = desk.ask(DeleteTopicsRequest(topics=names, timeout_ms=1000))
+    assert [each.error_code for each in answer.responses] == [0, 0]
+    assert not desk.image.readable.topics
+    for commit in desk.commits:
+        assert len(commit.puts) + len(commit.deletes) <= OPERATIONS_MAX
+
+
+def test_what_was_known_of_views_is_forgotten_in_the_end(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sieves, "SIEVES_MAX", 2)
+    put(orders, ["eu", "us"])
+    for name in ("one", "two", "eu", "three", "eu"):
+        make(orders, name=name)
+        assert offsets(fetched(orders, view=name)) == ([0], 2)
+    assert len(orders.broker.sieves) == 2
 
 
 def lag(desk: Desk, offset: int) -> Lag:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Malformed, Refused
-from penstock.log.tag_index import Block, TagIndex, Tags, anything, digest
+from penstock.log.tag_index import Block, Names, TagIndex, Tags, anything, digest
 from penstock.metadata.views import View
 from penstock.predicate.predicate import Predicate, parse
 from penstock.predicate.pruning import MANY, Summary
@@ -16,6 +16,7 @@ from penstock.wire.narrowing import narrowed_records, opened
 from penstock.world.ports import Buffer
 
 TAGS_MAX = 10_000
+SIEVES_MAX = 500
 LIGHT_BYTES = 512 << 10
 LIGHT_RECORDS = 4096
 """A batch with more of either takes milliseconds."""
@@ -48,8 +49,9 @@ class Sieve:
     def __init__(self, predicate: Predicate) -> None:
         self.predicate = predicate
         self._verdicts: Verdicts = {}
-        self._tags: dict[Tags, bool] = {}
-        """Which of those that whole blocks have can match."""
+        self._tags: dict[tuple[Names, Tags], bool] = {}
+        """Which of those that whole blocks have can match. The same values are something else under
+        other names, and each segment has names of its own."""
 
     def look(self, batch: memoryview, index: TagIndex, *, light: bool) -> Looked:
         """Raises Heavy where only a light one is to be looked into."""
@@ -74,11 +76,12 @@ class Sieve:
     def may_match(self, block: Block) -> bool:
         if self.predicate.uses_timestamp:
             return self.predicate.may_match(_summary(block))
-        known = self._tags.get(block.tags)
+        tags = block.names, block.tags
+        known = self._tags.get(tags)
         if known is None:
             if len(self._tags) > TAGS_MAX:
                 self._tags.clear()
-            known = self._tags[block.tags] = self.predicate.may_match(_summary(block))
+            known = self._tags[tags] = self.predicate.may_match(_summary(block))
         return known
 
 
@@ -95,22 +98,22 @@ def _summary(block: Block) -> Summary:
 
 
 class Sieves:
-    """Of the views that are read here."""
+    """Of the views that are read here; those that were not read for the longest time go first."""
 
     def __init__(self) -> None:
         self._by_id: dict[bytes, Sieve] = {}
         self.used: set[bytes] = set()
         """Ids of views that were read, of those that would go otherwise."""
 
+    def __len__(self) -> int:
+        return len(self._by_id)
+
     def of(self, view: View) -> Sieve:
         """Raises Refused where the predicate is of a later release, with more to it."""
         if view.held.idle_ms:
             self.used.add(view.id)
-        found = self._by_id.get(view.id)
-        if found is None:
-            found = self._by_id[view.id] = Sieve(parse(view.held.where))
+        found = self._by_id.pop(view.id, None) or Sieve(parse(view.held.where))
+        self._by_id[view.id] = found
+        if len(self._by_id) > SIEVES_MAX:
+            del self._by_id[next(iter(self._by_id))]
         return found
-
-    def forget(self, view_id: bytes) -> None:
-        self._by_id.pop(view_id, None)
-        self.used.discard(view_id)

@@ -63,6 +63,7 @@ class Viewing:
     __slots__ = (
         "_apart",
         "_chosen",
+        "_first",
         "_matched_to",
         "_pieces",
         "_sieve",
@@ -75,7 +76,7 @@ class Viewing:
         self._sieve = sieve
         self.offset = offset
         """All before it has been looked at."""
-        self._matched_to = offset
+        self._first = self._matched_to = offset
         self.passed_bytes = 0
         """That were read; and a small part of those that were skipped."""
         self._pieces: list[Buffer] = []
@@ -91,6 +92,10 @@ class Viewing:
     @property
     def has_match(self) -> bool:
         return bool(self._pieces)
+
+    @property
+    def has_moved(self) -> bool:
+        return self.offset > self._first
 
     @property
     def has_passed_much(self) -> bool:

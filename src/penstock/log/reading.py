@@ -44,8 +44,7 @@ def read(
 ) -> Slice | None:
     if not log.is_open:
         log.open()
-    if offset < log.start_offset or offset > log.end_offset:
-        raise out_of_range(log, offset)
+    check_range(log, offset)
     if log.pending:
         log.write_out()
     stretch = next_damage(log.damage, offset, before) if log.damage else None
@@ -135,6 +134,12 @@ def end_of(log: PartitionLog, segment: Segment) -> int:
 
 def _is_damaged(log: PartitionLog, offset: int) -> bool:
     return any(stretch.first_offset <= offset < stretch.end_offset for stretch in log.damage)
+
+
+def check_range(log: PartitionLog, offset: int) -> None:
+    """That an offset is one to read on from."""
+    if offset < log.start_offset or offset > log.end_offset:
+        raise out_of_range(log, offset)
 
 
 def out_of_range(log: PartitionLog, offset: int) -> Refused:

@@ -28,6 +28,7 @@ BLOCK_WEIGHT, TAGS_WEIGHT, VALUE_WEIGHT = 56, 200, 60
 
 Values = frozenset[bytes | None] | None
 """Of a header, None among them where a record has none; None where there are too many to tell."""
+Names = tuple[bytes, ...]
 Tags = tuple[Values, ...]
 """In the order of an index's names."""
 
@@ -38,7 +39,7 @@ class Block(NamedTuple):
     size: int
     times: tuple[int, int]
     """The least timestamp and the greatest."""
-    names: tuple[bytes, ...]
+    names: Names
     tags: Tags
 
 
@@ -59,7 +60,7 @@ class TagIndex:
 
     __slots__ = ("_blocks", "_known", "bytes", "cuts", "last_crc", "last_size", "names", "weight")
 
-    def __init__(self, names: tuple[bytes, ...], cuts: int) -> None:
+    def __init__(self, names: Names, cuts: int) -> None:
         self.names = names
         self.cuts = cuts
         """The segment's when this was begun: since another, what was read may stand there no

@@ -18,11 +18,13 @@ T = TypeVar("T")
 def merge(
     image: Image, changes: Mapping[K, Callable[[Image], Commit[T]]]
 ) -> Commit[dict[K, T | Refused]]:
-    """The changes must write to different keys, the catalog apart. The refused write nothing."""
+    """The changes must write to different keys, the catalog apart. The refused write nothing.
+
+    What several delete, a view and its topic, is deleted once: a store may refuse more."""
     answers: dict[K, T | Refused] = {}
     checks: dict[str, int] = {}
     puts: dict[str, bytes] = {}
-    deletes: list[str] = []
+    deletes: dict[str, None] = {}
     ahead: list[Put] = []
     ahead_checks: dict[str, int] = {}
     behind: list[str] = []
@@ -36,7 +38,7 @@ def merge(
         answers[key] = commit.answer
         checks.update(commit.checks)
         puts.update(commit.puts)
-        deletes.extend(commit.deletes)
+        deletes.update(dict.fromkeys(commit.deletes))
         ahead.extend(commit.ahead)
         ahead_checks.update(commit.ahead_checks)
         behind.extend(commit.behind)
@@ -47,7 +49,7 @@ def merge(
         answer=answers,
         checks=list(checks.items()),
         puts=ordered,
-        deletes=deletes,
+        deletes=list(deletes),
         ahead=ahead,
         ahead_checks=list(ahead_checks.items()),
         behind=behind,

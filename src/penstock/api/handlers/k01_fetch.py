@@ -25,6 +25,7 @@ from penstock.api.slices import going_on, in_slices
 from penstock.api.viewing import Viewing
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.log.reading import check_range
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps
@@ -336,23 +337,35 @@ class Fetch:
     ) -> None:
         """Some chunks at a time, with pauses between."""
         viewing = self.viewing.get(key)
+        check_range(leader.log, wanted.fetch_offset)
         if viewing is None:
             sieve = self.broker.sieves.of(view)
             viewing = self.viewing[key] = Viewing(sieve, wanted.fetch_offset)
         most = min(wanted.partition_max_bytes, self.max_bytes - found.size)
         if not viewing.is_at_end(before, most):
-            cold_ok = self.warmed > WARMED_AT_MOST
-            wait = viewing.go_on(leader.log, before, most, cold_ok=cold_ok)
-            if not viewing.is_at_end(before, most):
-                more = viewing.in_steps(leader.log, before, most, cold_ok)
-                raise NotYet(lambda: self.broker.in_steps(going_on(wait, more)))
+            self.look_further(viewing, leader.log, before, most)
         data.records = viewing.chosen(leader.log)
         if data.aborted_transactions is not None:
             data.aborted_transactions = aborted_between(
                 leader.log, wanted.fetch_offset, viewing.offset
             )
-        found.must_answer |= viewing.has_passed_much
+        if viewing.has_moved and viewing.offset < before and viewing.size < most:
+            found.must_answer = True
         found.size += self.counted(key, data)
+
+    def look_further(self, viewing: Viewing, log: PartitionLog, before: int, most: int) -> None:
+        """What cannot be read is told to who asks for just that; others get what lies before it."""
+        offset, cold_ok = viewing.offset, self.warmed > WARMED_AT_MOST
+        try:
+            wait = viewing.go_on(log, before, most, cold_ok=cold_ok)
+        except (Refused, OSError):
+            if not viewing.has_moved:
+                raise
+            return
+        if viewing.is_at_end(before, most) or (wait is None and viewing.offset == offset):
+            return
+        more = viewing.in_steps(log, before, most, cold_ok)
+        raise NotYet(lambda: self.broker.in_steps(going_on(wait, more)))
 
     def diverges(self, leader: Replica, wanted: FetchPartition, data: PartitionData) -> bool:
         """Whether the reader's last record is not the one that stands there now (KIP-595)."""

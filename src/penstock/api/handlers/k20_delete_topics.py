@@ -59,7 +59,7 @@ def delete_topics(
         broker,
         ((key, partial(decide, key=key, nonce=broker.chance.uuid())) for key in keys),
         respond,
-        keys_each=2,
+        keys_each=2 + _most_views(broker.image, keys),
     )
 
 
@@ -67,6 +67,14 @@ def _keys(request: DeleteTopicsRequest) -> list[Key]:
     """Versions before 6 have but names."""
     by_name: list[Key] = [(name, NULL_UUID) for name in request.topic_names]
     return by_name + [(topic.name, topic.topic_id) for topic in request.topics]
+
+
+def _most_views(image: Image, keys: list[Key]) -> int:
+    """That any of the topics has: they go with it, in the same commit."""
+    if not image.views:
+        return 0
+    topics = (image.topic(name) if name else image.shown.topic(shown) for name, shown in keys)
+    return max((len(image.views.of(topic.id)) for topic in topics if topic), default=0)
 
 
 def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> Commit[TopicRecord]:

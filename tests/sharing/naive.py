@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.sharing.acknowledging import Acknowledgement, Answer
@@ -29,6 +29,8 @@ class Naive:
         self.rows: dict[int, Row] = {}
         self.buried: set[int] = set()
         """Handed out to be."""
+        self.gaps: set[int] = set()
+        """Where there is no record."""
 
     @property
     def end(self) -> int:
@@ -66,8 +68,29 @@ class Naive:
                 self._settle(offset, *self._given_back(row.deliveries))
         self._advance()
 
+    def held(self) -> list[tuple[str, int, int]]:
+        """Who has what of which nothing was said yet: records in a row, by their first and last."""
+        found: list[tuple[str, int, int]] = []
+        for offset, row in self.rows.items():
+            if row.phase is Phase.ACQUIRED and row.after is None:
+                if found and found[-1][0] == row.member and found[-1][2] == offset - 1:
+                    found[-1] = (row.member, found[-1][1], offset)
+                else:
+                    found.append((row.member, offset, offset))
+        return found
+
+    def told(self, said: Collection[int]) -> tuple[int, int]:
+        """Where it begins once what was said of these is stored, and how many more are finished."""
+        is_finished = {
+            offset: (row.after if offset in said and row.after else (row.phase, 0))[0] in FINISHED
+            for offset, row in self.rows.items()
+        }
+        start = next((at for at, finished in is_finished.items() if not finished), self.end)
+        return start, sum(finished for at, finished in is_finished.items() if at >= start)
+
     def miss(self, missing: Iterable[tuple[int, int]]) -> None:
         for first, last in missing:
+            self.gaps |= set(range(first, last + 1))
             for offset in range(first, last + 1):
                 row = self.rows.get(offset)
                 if row is not None and row.phase is Phase.AVAILABLE:

@@ -237,6 +237,18 @@ def test_locks_of_a_group_whose_settings_change_end_when_it_was_said(desk: Queue
     assert desk.wait(LOCK_MS - 1000) == 5
 
 
+def test_locks_that_are_over_are_forgotten_and_those_that_last_are_not(desk: QueueDesk) -> None:
+    desk.log_end = 10_000
+    desk.take("slow", 1)
+    for number in range(1000):
+        desk.now_ms += 1
+        ((first, last, _),) = desk.take("a", 3)
+        desk.settle("a", first, last, ACCEPT)
+        assert len(desk.share.window.locks) < 100, number
+    assert desk.share.next_due_ms == LOCK_MS
+    assert desk.wait() == 1
+
+
 # Too often
 
 
@@ -333,6 +345,29 @@ def test_otherwise_stretches_are_told_that_have_changed(desk: QueueDesk) -> None
         StateBatch(9, 9, 4, 0),
     ]
     assert desk.store() is None
+
+
+def test_after_a_write_of_which_nobody_knows_the_next_one_tells_the_truth(desk: QueueDesk) -> None:
+    desk.take("a", 5)
+    desk.say("a", 2, 3, ACCEPT)
+    write = desk.share.take_write()
+    assert write is not None
+    desk.storage.take(write)
+    desk.share.undo(write)
+    assert desk.storage.is_finished(2), "and it is not"
+    write = desk.store()
+    assert write is not None
+    assert write.batches == [StateBatch(2, 3, 0, 1)]
+    assert not desk.storage.is_finished(2)
+
+
+def test_what_is_under_way_twice_is_told_as_it_was_said_last(desk: QueueDesk) -> None:
+    desk.take("a", 5)
+    desk.wait()
+    desk.take("b", 5)
+    desk.say("b", 1, 4, ACCEPT)
+    desk.store()
+    assert [desk.storage.is_finished(offset) for offset in range(5)] == [False, *[True] * 4]
 
 
 def test_where_a_share_begins_is_stored_before_anything_is_said(desk: QueueDesk) -> None:

@@ -33,6 +33,11 @@ def test_what_is_finished_at_the_start_is_passed_over() -> None:
     assert (share.start_offset, share.span_count) == (28, 0)
 
 
+def test_how_often_finished_records_were_delivered_is_forgotten() -> None:
+    stored = Stored(0, 20, [StateBatch(22, 24, 2, 1), StateBatch(25, 27, 2, 3)])
+    assert restore(stored, LIMITS, LOG, beginning=70).span_count == 2
+
+
 def test_what_the_log_has_no_more_is_passed_over() -> None:
     stored = Stored(0, 2, [StateBatch(2, 4, 0, 1), StateBatch(8, 12, 0, 3)])
     share = restore(stored, LIMITS, LOG, beginning=0)

@@ -21,7 +21,7 @@ from penstock.sharing.acknowledging import Acknowledgement
 from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.partition import SharePartition
-from penstock.sharing.phases import FINISHED, Phase
+from penstock.sharing.phases import FINISHED, STORED, Phase
 from penstock.sharing.restoring import Extent, Stored, restore
 from penstock.sharing.writes import Pending, Write
 
@@ -34,6 +34,11 @@ def offsets(acquired: list[Acquired]) -> dict[int, int]:
     return {
         offset: each.deliveries for each in acquired for offset in range(each.first, each.last + 1)
     }
+
+
+def offsets_of(write: Write) -> set[int]:
+    changes = [change for pending in write.pending for change in pending.changes]
+    return {offset for each in changes for offset in range(each.first, each.last + 1)}
 
 
 class ShareMachine(RuleBasedStateMachine):
@@ -85,19 +90,25 @@ class ShareMachine(RuleBasedStateMachine):
 
     # -- what is said
 
-    @rule(member=MEMBERS, data=st.data(), is_random=st.booleans())
-    def acknowledge(self, member: str, data: st.DataObject, is_random: bool) -> None:
-        held = [at for at, row in self.naive.rows.items() if row.member == member]
-        places = st.sampled_from(held) if held and not is_random else st.integers(0, self.log_end)
-        first = data.draw(places)
-        last = first + data.draw(st.integers(0, 4))
+    @rule(member=MEMBERS, first=st.integers(0, 60), length=st.integers(0, 4), number=TYPES)
+    def acknowledge_anything(self, member: str, first: int, length: int, number: int) -> None:
+        self._acknowledge(member, [Acknowledgement(first, first + length, [number])])
+
+    @precondition(lambda self: self.naive.held())
+    @rule(data=st.data())
+    def acknowledge(self, data: st.DataObject) -> None:
+        """What somebody has, in one go or in two, with a type for each or one for all."""
+        member, first, last = data.draw(st.sampled_from(self.naive.held()))
+        first = data.draw(st.integers(first, last))
+        last = data.draw(st.integers(first, last))
         count = last - first + 1
-        types = data.draw(
-            st.lists(TYPES, min_size=1, max_size=1)
-            | st.lists(TYPES, min_size=count, max_size=count)
-        )
-        said = [Acknowledgement(first, last, types)]
+        types = data.draw(st.lists(TYPES, min_size=count, max_size=count))
+        types = types[:1] if data.draw(st.booleans()) else types
+        self._acknowledge(member, [Acknowledgement(first, last, types)])
+
+    def _acknowledge(self, member: str, said: list[Acknowledgement]) -> None:
         self.naive.expire(self.now_ms)
+        last = said[-1].last
         if not self.naive.may_acknowledge(member, said):
             with pytest.raises(Refused) as caught:
                 self.share.acknowledge(member, said, self.now_ms)
@@ -118,8 +129,19 @@ class ShareMachine(RuleBasedStateMachine):
     @rule()
     def take_write(self) -> None:
         write = self.share.take_write()
-        assert write is None or self.write is None
-        self.write = write or self.write
+        if write is not None:
+            assert self.write is None
+            self.write = write
+            told = self.naive.told(offsets_of(write))
+            assert (write.start_offset, write.complete_count) == told
+
+    @rule()
+    def store(self) -> None:
+        """As it goes on most days."""
+        if self.write is None:
+            self.take_write()
+        if self.write is not None:
+            self.keep()
 
     @precondition(lambda self: self.write)
     @rule()
@@ -208,7 +230,9 @@ class ShareMachine(RuleBasedStateMachine):
         stored = Stored(0, self.storage.start, self.storage.batches())
         extent = Extent(self.log_start, self.log_end)
         self.share = restore(stored, limits, extent, beginning=0)
+        gaps = self.naive.gaps
         self.naive = self.storage.restored(limits, self.log_start)
+        self.naive.gaps = gaps
         self.write, self.waiting = None, []
         for offset in self.finished:
             assert offset < self.log_start or self.storage.is_finished(offset)
@@ -235,6 +259,20 @@ class ShareMachine(RuleBasedStateMachine):
                 assert not one.is_like(two), "what is alike is one"
         available = [o for o, row in naive.rows.items() if row.phase is Phase.AVAILABLE]
         assert all(share.window.open <= offset for offset in available)
+
+    @invariant()
+    def the_next_leader_would_find_it_so(self) -> None:
+        """Where nothing is left to be stored, and nothing is on its way."""
+        if self.write is None and not self.share.has_changes:
+            assert self.storage.start == self.naive.start
+            for offset, row in self.naive.rows.items():
+                state, deliveries = self.storage.rows.get(offset, (0, 0))
+                if row.phase is Phase.ACQUIRED:
+                    assert state == 0
+                    assert deliveries in (row.deliveries, row.deliveries - 1)
+                elif offset not in self.naive.gaps:
+                    expected = (STORED[row.phase], row.deliveries)
+                    assert (state, deliveries) == expected, offset
 
     @invariant()
     def locks_are_remembered_as_long_as_they_last(self) -> None:
@@ -270,4 +308,4 @@ class ShareMachine(RuleBasedStateMachine):
 
 
 TestShare = ShareMachine.TestCase
-TestShare.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestShare.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)

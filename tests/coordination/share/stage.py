@@ -111,7 +111,7 @@ class Stage:
     def delete(self) -> None:
         self.run(deciding.delete)
 
-    def summary(self) -> State | None:
+    def summary(self) -> State:
         return self.run(deciding.summary)
 
 

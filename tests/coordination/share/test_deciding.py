@@ -102,7 +102,7 @@ def test_a_leader_without_an_epoch_is_refused(begun: Stage, epoch: int) -> None:
 def test_a_share_that_has_not_begun_is_neither_read_nor_written(stage: Stage) -> None:
     assert refusal(stage.read) is ErrorCode.INVALID_REQUEST
     assert refusal(lambda: stage.write(FIVE)) is ErrorCode.INVALID_REQUEST
-    assert stage.summary() is None
+    assert stage.summary() == State(0, 0, -1, -1, ())
     assert len(stage.kept) == 0
 
 

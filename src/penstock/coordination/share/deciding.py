@@ -27,6 +27,9 @@ BATCHES_MAX = 10_000
 """Of one share. Records that are locked at a time are fewer, and each may be a stretch."""
 
 
+NOT_BEGUN = State(0, 0, NOWHERE, UNKNOWN, ())
+
+
 class Written(NamedTuple):
     state_epoch: int
     leader_epoch: int
@@ -36,7 +39,7 @@ class Written(NamedTuple):
     batches: Sequence[StateBatch]
 
 
-def initialize(turn: Turn, share: Share, state_epoch: int, start_offset: int) -> None:
+def initialize(turn: Turn, share: Share, state_epoch: int, start_offset: int) -> ErrorCode:
     """The share begins, or begins anew, at an offset; -1 leaves it to its leader where."""
     _check_place(turn, share)
     if state_epoch < 0 or start_offset < NOWHERE:
@@ -45,9 +48,10 @@ def initialize(turn: Turn, share: Share, state_epoch: int, start_offset: int) ->
     if known is not None:
         _check_state_epoch(known, state_epoch)
         if (known.state_epoch, known.start_offset) == (state_epoch, start_offset):
-            return
+            return ErrorCode.NONE
     count = UNKNOWN if start_offset == NOWHERE else 0
     write_snapshot(turn, share, State(state_epoch, 0, start_offset, count, ()))
+    return ErrorCode.NONE
 
 
 def read(turn: Turn, share: Share, leader_epoch: int) -> State:
@@ -60,7 +64,7 @@ def read(turn: Turn, share: Share, leader_epoch: int) -> State:
     return state
 
 
-def write(turn: Turn, share: Share, written: Written) -> None:
+def write(turn: Turn, share: Share, written: Written) -> ErrorCode:
     _check_place(turn, share)
     known = _known_but_batches(share)
     _check_leader_epoch(known, written.leader_epoch)
@@ -74,18 +78,20 @@ def write(turn: Turn, share: Share, written: Written) -> None:
         max(written.leader_epoch, known.leader_epoch),
         written.batches,
     )
+    return ErrorCode.NONE
 
 
-def delete(turn: Turn, share: Share) -> None:
+def delete(turn: Turn, share: Share) -> ErrorCode:
     """What is not there is deleted already."""
     if share.snapshot is not None:
         erase(turn, share)
+    return ErrorCode.NONE
 
 
-def summary(turn: Turn, share: Share) -> State | None:
-    """Without the stretches. None if the group has nothing to do with the partition."""
+def summary(turn: Turn, share: Share) -> State:
+    """Without the stretches. A share that has not begun is nowhere."""
     _check_place(turn, share)
-    return None if share.snapshot is None else _known_but_batches(share)
+    return NOT_BEGUN if share.snapshot is None else _known_but_batches(share)
 
 
 def _write(

@@ -51,6 +51,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.write: Write | None = None
         self.waiting: list[tuple[Pending, set[int]]] = []
         """Requests, with the offsets that they want to be finished with."""
+        self.unsure = -1
+        """The coordinator may have been told of this start, and nobody heard of it."""
         self.finished: set[int] = set()
         """What somebody was told to be finished: it must never be seen again."""
 
@@ -150,7 +152,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.storage.take(self.write)
         self.share.keep(self.write)
         self._end_write(is_kept=True)
-        assert self.share.start_offset >= self.share.stored_start == self.storage.start
+        assert self.share.start_offset >= self.share.stored_start
+        assert self.storage.start == max(self.share.stored_start, self.unsure)
 
     @precondition(lambda self: self.write)
     @rule(was_stored=st.booleans())
@@ -158,6 +161,7 @@ class ShareMachine(RuleBasedStateMachine):
         assert self.write is not None
         if was_stored:
             self.storage.take(self.write)  # only its answer was lost
+            self.unsure = self.storage.start
         self.share.undo(self.write)
         self._end_write(is_kept=False)
 
@@ -264,8 +268,10 @@ class ShareMachine(RuleBasedStateMachine):
     def the_next_leader_would_find_it_so(self) -> None:
         """Where nothing is left to be stored, and nothing is on its way."""
         if self.write is None and not self.share.has_changes:
-            assert self.storage.start == self.naive.start
+            assert self.storage.start == max(self.naive.start, self.unsure)
             for offset, row in self.naive.rows.items():
+                if offset < self.storage.start:
+                    continue
                 state, deliveries = self.storage.rows.get(offset, (0, 0))
                 if row.phase is Phase.ACQUIRED:
                     assert state == 0

@@ -17,7 +17,7 @@ from penstock.sharing.limits import Limits
 from penstock.sharing.phases import Phase
 from penstock.sharing.spans import Span
 from penstock.sharing.window import DeadLetters, Window
-from penstock.sharing.writes import Change, Pending, Write
+from penstock.sharing.writes import Change, Pending, Write, together
 
 NOT_STORED = -1
 
@@ -102,18 +102,11 @@ class SharePartition:
         the write that it goes with is kept."""
         said = runs(acknowledgements)
         self.expire(now_ms)
-        said = [
-            run._replace(first=max(run.first, self.start_offset))
-            for run in said
-            if run.last >= self.start_offset
-        ]
+        said = _from(said, self.start_offset)
         self._check(member, said)
         pending = Pending()
-        for run in said:
-            if run.answer is Answer.RENEW:
-                self._renew(run, now_ms + self.limits.lock_ms)
-            else:
-                self._note(run, pending)
+        if said:
+            self._take_note(said, pending, now_ms + self.limits.lock_ms)
         if pending.changes:
             self._queue.append(pending)
         else:
@@ -122,37 +115,42 @@ class SharePartition:
 
     def _check(self, member: str, said: Sequence[Run]) -> None:
         spans = self._window.spans
-        for first, last, answer in said:
-            if last >= spans.end:
-                raise Refused(
-                    ErrorCode.INVALID_REQUEST,
-                    f"offset {last} was given to nobody yet; records up to {spans.end - 1} were",
-                )
-            if answer is Answer.RENEW and not self.limits.may_renew:
-                raise Refused(
-                    ErrorCode.INVALID_RECORD_STATE,
-                    "the group does not renew locks: see share.renew.acknowledge.enable",
-                )
+        if said and said[-1].last >= spans.end:
+            raise Refused(
+                ErrorCode.INVALID_REQUEST,
+                f"offset {said[-1].last} was given to nobody yet; up to {spans.end - 1} some were",
+            )
+        if not self.limits.may_renew and any(run.answer is Answer.RENEW for run in said):
+            raise Refused(
+                ErrorCode.INVALID_RECORD_STATE,
+                "the group does not renew locks: see share.renew.acknowledge.enable",
+            )
+        for first, last in together((run.first, run.last) for run in said):
             for span in spans.within(first, last):
-                if (
-                    span.phase is not Phase.ACQUIRED
-                    or span.member != member
-                    or span.pending is not None
-                ):
+                if not _is_held(span) or span.member != member:
                     raise _not_yours(span, member)
 
-    def _renew(self, run: Run, lock_ms: float) -> None:
-        spans = self._window.spans
-        for span in spans.cut(run.first, run.last):
-            span.lock_ms = lock_ms
-        spans.join(run.first, run.last)
-        self._window.lock(run.first, run.last, lock_ms)
+    def _take_note(self, said: Sequence[Run], pending: Pending, lock_ms: float) -> None:
+        window, is_renewed = self._window, False
+        first, last = said[0].first, said[-1].last
+        window.spans.cut_at_all([at for run in said for at in (run.first, run.last + 1)])
+        for run in said:
+            spans = window.spans.within(run.first, run.last)
+            if run.answer is Answer.RENEW:
+                is_renewed = True
+                for span in spans:
+                    span.lock_ms = lock_ms
+            else:
+                self._note(spans, run.answer, pending)
+        if is_renewed:
+            window.spans.join(first, last)
+            window.lock(first, last, lock_ms)
 
-    def _note(self, run: Run, pending: Pending) -> None:
-        is_rejected = run.answer is Answer.REJECT
-        for span in self._window.spans.cut(run.first, run.last):
+    def _note(self, spans: Iterable[Span], answer: Answer, pending: Pending) -> None:
+        is_rejected = answer is Answer.REJECT
+        for span in spans:
             span.pending = pending
-            phase, deliveries = self._after(run.answer, span.deliveries)
+            phase, deliveries = self._after(answer, span.deliveries)
             pending.changes.append(Change(span.first, span.last, phase, deliveries, is_rejected))
 
     def _after(self, answer: Answer, deliveries: int) -> tuple[Phase, int]:
@@ -273,6 +271,13 @@ class SharePartition:
     def _end(self, write: Write) -> None:
         assert write is self._writing
         self._writing = None
+
+
+def _from(said: list[Run], start: int) -> list[Run]:
+    """What lies below is finished, whatever is said of it."""
+    if not said or said[0].first >= start:
+        return said
+    return [run._replace(first=max(run.first, start)) for run in said if run.last >= start]
 
 
 def _is_held(span: Span) -> bool:

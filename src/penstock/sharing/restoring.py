@@ -48,6 +48,7 @@ def restore(stored: Stored, limits: Limits, extent: Extent, beginning: int) -> S
     )
     for batch in stored.batches:
         _add(share.window, batch)
+    share.window.spans.join(share.start_offset, share.end_offset - 1)
     share.window.advance()
     return share
 

@@ -7,7 +7,7 @@ how mixed the states are and not by how many records.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.sharing.phases import Phase
@@ -106,6 +106,22 @@ class Spans:
         self._cut_at(first)
         index += span.first < first
         return self._spans[index : self.index(last) + 1]
+
+    def cut_at_all(self, offsets: Sequence[int]) -> None:
+        """So that a span begins at each of them. They are in order, and none lies below the start;
+        many in one go, as members may speak of each record by itself."""
+        low, high = self.index(offsets[0]), self.index(offsets[-1]) + 1
+        pieces: list[Span] = []
+        at = 0
+        for span in self._spans[low:high]:
+            pieces.append(span)
+            while at < len(offsets) and offsets[at] <= pieces[-1].last:
+                if offsets[at] > pieces[-1].first:
+                    pieces.append(pieces[-1].cut_off(offsets[at]))
+                at += 1
+        if len(pieces) > high - low:
+            self._spans[low:high] = pieces
+            self._firsts[low:high] = [span.first for span in pieces]
 
     def _cut_at(self, offset: int) -> None:
         if self.start < offset < self.end:

@@ -109,7 +109,7 @@ def _start_after(window: Window, finishing: Ranges) -> int:
 def _told(window: Window, touched: Ranges | None) -> list[StateBatch]:
     """As it is stored. Locks are not: what is with somebody was delivered so often."""
     told: list[StateBatch] = []
-    for first, last in _together(touched) if touched is not None else [(window.start, window.end)]:
+    for first, last in together(touched) if touched is not None else [(window.start, window.end)]:
         for span in window.spans.within(first, last):
             batch = StateBatch(
                 max(span.first, first),
@@ -124,15 +124,15 @@ def _told(window: Window, touched: Ranges | None) -> list[StateBatch]:
     return told
 
 
-def _together(ranges: Ranges) -> list[tuple[int, int]]:
-    """In order, each offset once."""
-    together: list[tuple[int, int]] = []
+def together(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """In order, each offset once, and neighbours as one."""
+    found: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
-        if together and first <= together[-1][1] + 1:
-            together[-1] = (together[-1][0], max(together[-1][1], last))
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
         else:
-            together.append((first, last))
-    return together
+            found.append((first, last))
+    return found
 
 
 def _from(batches: Iterable[StateBatch], start: int) -> Iterator[StateBatch]:

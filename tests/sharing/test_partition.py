@@ -262,6 +262,14 @@ def test_a_record_is_delivered_so_often_and_no_more() -> None:
     assert desk.share.take_dead_letters() == []
 
 
+def test_what_has_been_locked_too_often_is_passed_over_at_once() -> None:
+    desk = QueueDesk(deliveries=2)
+    for _ in range(2):
+        desk.take("a", 3)
+        desk.wait()
+    assert desk.share.start_offset == 3
+
+
 def test_who_closes_its_session_has_not_looked_at_what_it_gives_back() -> None:
     desk = QueueDesk(deliveries=2)
     for _ in range(5):
@@ -368,6 +376,16 @@ def test_what_is_under_way_twice_is_told_as_it_was_said_last(desk: QueueDesk) ->
     desk.say("b", 1, 4, ACCEPT)
     desk.store()
     assert [desk.storage.is_finished(offset) for offset in range(5)] == [False, *[True] * 4]
+
+
+def test_nothing_is_told_of_what_lies_before_the_start(desk: QueueDesk) -> None:
+    desk.take("a", 6)
+    desk.settle("a", 2, 2, ACCEPT)
+    desk.say("a", 0, 1, ACCEPT)
+    desk.share.release("a", were_delivered=True)
+    write = desk.store()
+    assert write is not None
+    assert (write.start_offset, write.batches) == (3, [StateBatch(3, 5, 0, 1)])
 
 
 def test_where_a_share_begins_is_stored_before_anything_is_said(desk: QueueDesk) -> None:

@@ -54,6 +54,15 @@ def test_locks_end_with_their_leader_and_deliveries_are_remembered_as_far_as_sto
     assert desk.take("c", 4) == [(0, 1, 2), (3, 4, 1)]
 
 
+def test_what_is_over_its_limit_by_now_is_given_up_and_that_is_stored() -> None:
+    stored = Stored(0, 20, [StateBatch(21, 22, 0, 5)])
+    share = restore(stored, LIMITS, LOG, beginning=70)
+    assert (share.in_flight, share.complete_count) == (1, 2)
+    write = share.take_write()
+    assert write is not None
+    assert write.batches == [StateBatch(21, 22, 4, 0)]
+
+
 def test_records_that_were_lost_are_noticed() -> None:
     assert not has_lost_records(Stored(0, 100, []), LOG)
     assert has_lost_records(Stored(0, 101, []), LOG)

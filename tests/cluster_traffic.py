@@ -158,7 +158,11 @@ class Traffic(threading.Thread):
 
 
 def read_all(address: str, topic: str, partitions: Iterable[int]) -> list[Read]:
-    """Everything that is committed, by a consumer that starts anew."""
+    """Everything that is committed, by a consumer that starts anew.
+
+    A leader that was just started tells of an end that it knew of before, until it has looked. So
+    it is asked for the end, which it tells only once it knows.
+    """
     consumer = confluent_kafka.Consumer(
         {
             "bootstrap.servers": address,
@@ -169,6 +173,8 @@ def read_all(address: str, topic: str, partitions: Iterable[int]) -> list[Read]:
         }
     )
     places = [confluent_kafka.TopicPartition(topic, index, 0) for index in partitions]
+    deadline = time.monotonic() + WAIT_S
+    ends = {place.partition: _end(consumer, place, deadline) for place in places}
     consumer.assign(places)
     found: list[Read] = []
     ended: set[int] = set()
@@ -176,10 +182,12 @@ def read_all(address: str, topic: str, partitions: Iterable[int]) -> list[Read]:
     def take(message: Any) -> None:
         if message.error() is None:
             found.append(_read(message))
-        elif message.error().code() == confluent_kafka.KafkaError._PARTITION_EOF:
+        elif (
+            message.error().code() == confluent_kafka.KafkaError._PARTITION_EOF
+            and message.offset() >= ends[message.partition()]
+        ):
             ended.add(message.partition())
 
-    deadline = time.monotonic() + WAIT_S
     try:
         while len(ended) < len(places):
             assert time.monotonic() < deadline, f"{topic} cannot be read to its end: {ended}"
@@ -188,6 +196,15 @@ def read_all(address: str, topic: str, partitions: Iterable[int]) -> list[Read]:
     finally:
         consumer.close()
     return found
+
+
+def _end(consumer: Any, place: Any, deadline: float) -> int:
+    while True:
+        try:
+            return int(consumer.get_watermark_offsets(place, timeout=5)[1])
+        except confluent_kafka.KafkaException:
+            assert time.monotonic() < deadline, f"nobody knows where {place} ends"
+            time.sleep(0.1)
 
 
 def _read(message: Any) -> Read:

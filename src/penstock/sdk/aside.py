@@ -19,13 +19,21 @@ class Aside:
     def __init__(self) -> None:
         self._last: Thread | None = None
 
-    def run(self, what: str, limit_s: float, call: Callable[[], T]) -> T:
+    @property
+    def is_busy(self) -> bool:
+        return self._last is not None and self._last.is_alive()
+
+    def begin(self, call: Callable[[], T]) -> Future[T]:
+        """What comes of it may be looked at later, or never."""
         outcome: Future[T] = Future()
         thread = Thread(target=_carry_out, args=(self._last, call, outcome), daemon=True)
         self._last = thread
         thread.start()
+        return outcome
+
+    def run(self, what: str, limit_s: float, call: Callable[[], T]) -> T:
         try:
-            return outcome.result(limit_s)
+            return self.begin(call).result(limit_s)
         except TimeoutError:
             raise TimedOut(
                 f"{what} was not done in {limit_s:.0f} s and may still be: look whether the "

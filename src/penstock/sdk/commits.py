@@ -79,8 +79,11 @@ class Commits:
         """librdkafka is calling: until that is over, it serves no other thread."""
 
     def commit_due(self) -> None:
-        """Now and then, without waiting for the answer."""
-        if self._delivery is Delivery.AT_LEAST_ONCE and time.monotonic() >= self._due:
+        """Now and then, without waiting for the answer; but the next commit waits for it. As
+        librdkafka repeats what has failed, an older one might be carried out after a newer."""
+        if self._delivery is not Delivery.AT_LEAST_ONCE or self._aside.is_busy:
+            return
+        if time.monotonic() >= self._due:
             self._due = time.monotonic() + self._interval_s
             self._commit(self._buffer.done(), self._asked, self._commit_unheard)
 
@@ -134,7 +137,8 @@ class Commits:
         return not failed
 
     def _commit_unheard(self, places: list[Any]) -> list[KafkaError]:
-        return self._failures(places, is_heard=False)
+        self._aside.begin(partial(self._failures, places))
+        return []
 
     def _commit_aside(self, places: list[Any]) -> list[KafkaError]:
         call = partial(self._commit_surely, places, time.monotonic() + self.timeout_s)
@@ -145,15 +149,15 @@ class Commits:
     def _commit_surely(self, places: list[Any], deadline: float) -> list[KafkaError]:
         """Again, for as long as there is time, while nobody looks after the group."""
         while True:
-            failed = self._failures(places, is_heard=True)
+            failed = self._failures(places)
             is_passing = any(error.code() in PASSING for error in failed)
             if not is_passing or time.monotonic() + AGAIN_S > deadline:
                 return failed
             time.sleep(AGAIN_S)
 
-    def _failures(self, places: list[Any], *, is_heard: bool) -> list[KafkaError]:
+    def _failures(self, places: list[Any]) -> list[KafkaError]:
         try:
-            done = self._intake.rdkafka.commit(offsets=places, asynchronous=not is_heard)
+            done = self._intake.rdkafka.commit(offsets=places, asynchronous=False)
         except KafkaException as failure:
             return [failure.args[0]]
         return [each.error for each in done or () if each.error]

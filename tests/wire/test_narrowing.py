@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.predicate.predicate import parse
-from penstock.wire.batch import HEADER_SIZE, check, read_header, seal
-from penstock.wire.batch_builder import build_batch, end_marker, read_records, rebuild
+from penstock.wire.batch import CONTROL, HEADER_SIZE, check, read_header, seal
+from penstock.wire.batch_builder import build_batch, end_marker, read_marker, read_records, rebuild
 from penstock.wire.choosing import Verdicts
 from penstock.wire.compression import Codec
 from penstock.wire.narrowing import Narrowing, narrowed, opened, spanning
@@ -212,13 +212,16 @@ def test_other_clients_read_what_is_left(reader: str) -> None:
     assert [(each.offset, each.timestamp, each.key, each.value) for each in theirs] == expected
 
 
-def test_a_spanning_batch_covers_its_offsets_and_nothing_else() -> None:
-    header = check(spanning(1_000, 1_999, 4, NOW_MS))
+def test_a_spanning_batch_covers_its_offsets_and_has_nothing_for_readers() -> None:
+    batch = spanning(1_000, 1_999, 4, NOW_MS)
+    header = check(batch)
     assert (header.base_offset, header.last_offset, header.next_offset) == (1_000, 1_999, 2_000)
-    assert (header.leader_epoch, header.attributes, header.record_count) == (4, 0, 0)
+    assert (header.leader_epoch, header.attributes, header.record_count) == (4, CONTROL, 1)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (-1, -1, -1)
     assert (header.base_timestamp, header.max_timestamp) == (NOW_MS, NOW_MS)
-    assert header.size == HEADER_SIZE
+    (record,) = read_records(batch, LIMIT)
+    assert (record.offset, record.timestamp) == (1_999, NOW_MS)
+    assert read_marker(batch).is_commit
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -226,7 +229,8 @@ def test_other_clients_go_on_behind_a_spanning_batch(reader: str) -> None:
     theirs = READERS[reader](bytes(spanning(1_000, 1_999, 4, NOW_MS)))
     assert theirs.validate_crc()
     assert theirs.next_offset == 2_000
-    assert list(theirs) == []
+    assert theirs.is_control_batch
+    assert [each.offset for each in theirs] == [1_999]
 
 
 @pytest.mark.parametrize(("first", "last"), [(5, 4), (0, 2**31)])

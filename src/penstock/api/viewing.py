@@ -3,7 +3,7 @@
 The log is gone through in chunks, with a pause after each, from where the reader is to the high
 watermark, or until there is enough for an answer. Stretches whose tags are known from the index
 (`log/tagging.py`) and cannot match are not read at all. What is left out at the end of an answer
-is spanned by an empty batch, so that readers go on behind it.
+is spanned by a batch with nothing for readers, who go on behind it.
 """
 
 from __future__ import annotations

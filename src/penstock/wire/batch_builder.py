@@ -217,8 +217,7 @@ def end_marker(
     timestamp_ms: int,
 ) -> bytearray:
     """The control batch that ends a transaction in one partition."""
-    key = _MARKER_KEY.pack(_MARKER_VERSION, _COMMIT if commit else _ABORT)
-    value = _MARKER_VALUE.pack(_MARKER_VERSION, coordinator_epoch)
+    key, value = _marker(_COMMIT if commit else _ABORT, coordinator_epoch)
     return build_batch(
         [Record(0, timestamp_ms, key, value)],
         producer_id=producer_id,
@@ -226,6 +225,16 @@ def end_marker(
         transactional=True,
         control=True,
     )
+
+
+def commit_marker() -> tuple[bytes, bytes]:
+    """Key and value of a control record that says nothing, as long as it is no producer's."""
+    return _marker(_COMMIT, 0)
+
+
+def _marker(kind: int, coordinator_epoch: int) -> tuple[bytes, bytes]:
+    key = _MARKER_KEY.pack(_MARKER_VERSION, kind)
+    return key, _MARKER_VALUE.pack(_MARKER_VERSION, coordinator_epoch)
 
 
 def read_marker(batch: Buffer) -> Marker:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from penstock.wire.batch import (
     COMPRESSION_MASK,
+    CONTROL,
     MAGIC,
     NO_PRODUCER,
     NO_SEQUENCE,
@@ -19,9 +20,9 @@ from penstock.wire.batch import (
     read_header,
     seal,
 )
-from penstock.wire.batch_builder import RECORDS_A_SLICE, records_of
+from penstock.wire.batch_builder import RECORDS_A_SLICE, commit_marker, records_of
 from penstock.wire.choosing import Choice, Judge, Names, Question, Settle, Verdicts
-from penstock.wire.records import OFFSET_DELTA_MAX, Cursor
+from penstock.wire.records import OFFSET_DELTA_MAX, Cursor, Record, encode
 from penstock.world.ports import Buffer
 
 
@@ -106,7 +107,11 @@ def narrowed_records(found: Opened, asking: Asking, verdicts: Verdicts) -> Buffe
 
 
 def spanning(first_offset: int, last_offset: int, leader_epoch: int, timestamp: int) -> bytearray:
-    """An empty batch over offsets that have nothing for the reader, who goes on behind them."""
+    """A batch over offsets that have nothing for the reader, who goes on behind them.
+
+    It has one control record, at the last of them, which ends no transaction: every client steps
+    over such ones. An empty batch would do for most, but kafkajs asks for the same again then.
+    """
     last_delta = last_offset - first_offset
     if not 0 <= last_delta <= OFFSET_DELTA_MAX:
         raise ValueError(f"no batch spans the offsets from {first_offset} to {last_offset}")
@@ -116,13 +121,14 @@ def spanning(first_offset: int, last_offset: int, leader_epoch: int, timestamp: 
         leader_epoch=leader_epoch,
         magic=MAGIC,
         crc=0,
-        attributes=0,
+        attributes=CONTROL,
         last_offset_delta=last_delta,
         base_timestamp=timestamp,
         max_timestamp=timestamp,
         producer_id=NO_PRODUCER,
         producer_epoch=-1,
         base_sequence=NO_SEQUENCE,
-        record_count=0,
+        record_count=1,
     )
-    return seal(header, b"")
+    record = Record(last_offset, timestamp, *commit_marker())
+    return seal(header, encode([record], first_offset, timestamp))

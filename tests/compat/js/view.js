@@ -34,11 +34,14 @@ function ofEurope(first, end) {
 }
 
 class Member {
-  consumer = kafka.consumer({ groupId: `js-${topic}` });
+  constructor(of = view) {
+    this.of = of;
+    this.consumer = kafka.consumer({ groupId: `js-${of}` });
+  }
 
   async join(found) {
     await this.consumer.connect();
-    await this.consumer.subscribe({ topic: view, fromBeginning: true });
+    await this.consumer.subscribe({ topic: this.of, fromBeginning: true });
     await this.consumer.run({ eachMessage: async ({ message }) => found.push(Number(message.value)) });
   }
 }
@@ -49,6 +52,33 @@ async function until(what, holds) {
     assert(Date.now() < deadline, `${what} did not happen`);
     await new Promise((done) => setTimeout(done, 20));
   }
+}
+
+// More without a match than the broker goes through for one answer; no index helps with such tags.
+async function reachFar(admin, producer) {
+  const far = `${topic}-far`;
+  const last = 80 * 1000 - 1;
+  await admin.createTopics({ topics: [{ topic: far, numPartitions: 1, replicationFactor: 1 }] });
+  for (let first = 0; first <= last; first += 500) {
+    const some = Array.from({ length: 500 }, (_, n) => ({
+      value: `${first + n}`.padEnd(1000),
+      headers: { id: `${first + n}` },
+    }));
+    await producer.send({ topic: far, acks: 1, messages: some });
+  }
+  const configEntries = [
+    { name: "view.of", value: far },
+    { name: "view.where", value: `id = '${last}'` },
+  ];
+  await admin.createTopics({
+    topics: [{ topic: `${far}-last`, numPartitions: -1, replicationFactor: -1, configEntries }],
+  });
+  const found = [];
+  const member = new Member(`${far}-last`);
+  await member.join(found);
+  await until("the last of all is read", () => found.length > 0);
+  await member.consumer.disconnect();
+  assert.deepStrictEqual(found, [last]);
 }
 
 async function main() {
@@ -72,6 +102,7 @@ async function main() {
   await another.consumer.disconnect();
   assert.deepStrictEqual(later.sort((a, b) => a - b), ofEurope(300, 600));
   await assert.rejects(producer.send({ topic: view, messages: [{ value: "no" }] }));
+  await reachFar(admin, producer);
   await producer.disconnect();
   await admin.disconnect();
   console.log("all well");

@@ -420,6 +420,19 @@ def test_what_was_known_of_views_is_forgotten_in_the_end(
     assert len(orders.broker.sieves) == 2
 
 
+def test_what_was_known_of_a_view_goes_with_it(orders: Desk) -> None:
+    make(orders, "region = 'us'", name="us")
+    put(orders, ["eu"])
+    for name in ("eu", "us"):
+        orders.ask(fetch_of(name, 0), VERSION)
+    sieves, readable = orders.broker.sieves, orders.broker.image.readable
+    sieves.forget_gone(readable)
+    assert len(sieves) == 2
+    orders.ask(DeleteTopicsRequest(topics=[DeleteTopicState("us")]))
+    sieves.forget_gone(readable)
+    assert len(sieves) == 1
+
+
 def lag(desk: Desk, offset: int) -> Lag:
     place = Place("eu", 0, offset)
     steps = lags(desk.broker, [place], NOW_MS + 60_000)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.log.tag_index import Block, Names, TagIndex, Tags, anything, digest
+from penstock.metadata.readable import Readable
 from penstock.metadata.views import View
 from penstock.predicate.predicate import Predicate, parse
 from penstock.predicate.pruning import MANY, Summary
@@ -117,3 +118,9 @@ class Sieves:
         if len(self._by_id) > SIEVES_MAX:
             del self._by_id[next(iter(self._by_id))]
         return found
+
+    def forget_gone(self, readable: Readable) -> None:
+        """What belongs to views that are there no more."""
+        for view_id in [each for each in self._by_id if readable.topic_by_id(each) is None]:
+            del self._by_id[view_id]
+            self.used.discard(view_id)

@@ -25,7 +25,7 @@ class ViewUpkeep:
         self._chance = chance
         self._clock = door.clock
         self._image = keeper.image
-        self._used = door.broker.sieves.used
+        self._sieves = door.broker.sieves
         self._keeper = keeper
         self._is_controller = is_controller
         self._task: asyncio.Task[None] | None = None
@@ -49,7 +49,8 @@ class ViewUpkeep:
                 log.exception("views that nobody reads could not be looked for")
 
     async def work(self) -> None:
-        now_ms, used = self._clock.now_ms(), self._used
+        now_ms, used = self._clock.now_ms(), self._sieves.used
+        self._sieves.forget_gone(self._image.readable)
         while worth_noting(self._image, used, now_ms):
             noted = await self._keeper.change(lambda image: note_used(image, used, now_ms))
             used.difference_update(noted)

@@ -24,6 +24,7 @@ START_MS = 1_794_830_400_000
 WHERE = "region = 'eu'"
 
 LARGE_BATCH_RECORDS, LARGE_BATCHES = 8_000, 50
+SMALL_BATCHES = 2000
 FEW = 10
 """Batches that match, of all in a topic of which hardly anything does."""
 
@@ -73,17 +74,25 @@ def _half(codec: Codec, profile: Path | None, batches: int) -> tuple[float, floa
 
 
 def longest_hold(profile: Path | None = None) -> Result:
-    """Of the broker's loop, while a view of large compressed batches is read for the first time."""
-    batch = batch_of([b"eu", b"us"], Codec.ZSTD, LARGE_BATCH_RECORDS)
+    """Of the broker's loop, while views are read for the first time and again: of large compressed
+    batches, which are opened elsewhere, and of many small ones."""
+    large = _held_by(Codec.ZSTD, LARGE_BATCH_RECORDS, LARGE_BATCHES, profile)
+    small = _held_by(Codec.NONE, BATCH_RECORDS, SMALL_BATCHES, profile)
+    details = f"{large:.1f} ms by zstd batches of {LARGE_BATCH_RECORDS:,}, {small:.1f} by others"
+    held = max(large, small)
+    return Result("a view is read: the loop is held", held, "ms", "<= 10", held <= 10, details)
+
+
+def _held_by(codec: Codec, records: int, batches: int, profile: Path | None) -> float:
+    batch = batch_of([b"eu", b"us"], codec, records)
     with watched_broker(profile) as (broker, client):
         client.create_topic("orders")
-        _send(client, batch, LARGE_BATCHES)
+        _send(client, batch, batches)
         _make_view(client)
         broker.look()
-        read_view(client, LARGE_BATCHES * LARGE_BATCH_RECORDS)
-        held = broker.look().longest
-    title = f"a view of zstd batches of {LARGE_BATCH_RECORDS:,} messages: the loop is held"
-    return Result(title, held, "ms", "<= 10", held <= 10)
+        for _ in range(2):
+            read_view(client, batches * records)
+        return broker.look().longest
 
 
 def batch_of(regions: list[bytes], codec: Codec = Codec.NONE, count: int = BATCH_RECORDS) -> bytes:
@@ -139,6 +148,6 @@ def read_view(client: RawClient, end: int) -> int:
         while position < len(records):
             header = read_header(records, position)
             offset = header.next_offset
-            found += header.record_count
+            found += 0 if header.is_control else header.record_count
             position += size_at(records, position)
     return found

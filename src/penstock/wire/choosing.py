@@ -208,10 +208,14 @@ class Digest:
     def go_on(self, most: i64 = ALL) -> bool:
         """Through the next records; whether that was all of them. Malformed where one is wrong."""
         cursor = self.cursor
+        listed = self.names.listed
         while most > 0 and cursor.advance():
             most -= 1
             self.least_delta = min(self.least_delta, cursor.timestamp_delta)
             self.greatest_delta = max(self.greatest_delta, cursor.timestamp_delta)
+            if len(listed) == 1:
+                self.add(0, value_of(cursor, listed[0]))
+                continue
             for place, value in enumerate(values_of(cursor, self.names)):
                 self.add(place, value)
         return cursor.is_done

@@ -31,7 +31,7 @@ BATCHES = 40
 REGIONS = ["us"] * 20 + ["eu"] * 10 + ["ap"] * 10
 
 
-def put(log: PartitionLog, regions: Sequence[str], **more: int) -> None:
+def put(log: PartitionLog, regions: Sequence[str]) -> None:
     records = [
         Record(n, NOW_MS + n, None, bytes(100), ((b"region", region.encode()),))
         for n, region in enumerate(regions)
@@ -93,6 +93,17 @@ def test_segments_that_are_finished_and_gone_through_have_theirs_on_disk(
     log: PartitionLog, folder: Path
 ) -> None:
     assert matches(log) == 30
+    assert kept(folder) == [segment.base for segment in log.segments[:-1]]
+
+
+def test_who_reads_the_newest_leaves_them_behind_as_well(disk: RealDisk, folder: Path) -> None:
+    log, sieve = PartitionLog(disk, str(folder), TOPIC_ID, SMALL), Sieve(EU)
+    for region in REGIONS:
+        before = log.end_offset
+        put(log, [region] * 3)
+        for wait in matches_between(log, sieve, before, log.end_offset):
+            carry_out(log, wait)
+    assert len(log.segments) > 3
     assert kept(folder) == [segment.base for segment in log.segments[:-1]]
 
 

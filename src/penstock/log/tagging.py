@@ -77,12 +77,23 @@ def index_of(
 
 
 def noted(log: PartitionLog, segment: Segment) -> None:
-    """More of a segment is in its index. Once all of it is, and no more will come, it is kept."""
-    index = segment.tags
-    if index is None:
+    """More of a segment is in its index. Once all of it is, and no more will come, it is kept.
+
+    The one before is looked at too: who reads the newest has gone through it before it was rolled.
+    """
+    if segment.tags is None:
         return
     log.indexes.tags.use(segment)
-    if segment is log.active or segment.has_tags or index.bytes != segment.size:
+    at = log.segment_of(segment.base)
+    for each in log.segments[max(at - 1, 0) : at + 1]:
+        _keep(log, each)
+
+
+def _keep(log: PartitionLog, segment: Segment) -> None:
+    index = segment.tags
+    if index is None or index.cuts != segment.cuts or index.bytes != segment.size:
+        return
+    if segment is log.active or segment.has_tags:
         return
     try:
         tag_files.save(segment)

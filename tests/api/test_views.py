@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.api.desk import NOW_MS, Desk
 from tests.log.compacting import carry_out, roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
-from penstock.api import sieves, view_lag
+from penstock.api import sieves, view_lag, viewing
 from penstock.api.lag import NOTHING, Lag, Place, lags
 from penstock.api.sieves import Heavy, Sieve
 from penstock.errors import ErrorCode
@@ -27,7 +28,7 @@ from penstock.wire.messages.k00_produce import (
     ProduceRequest,
     TopicProduceData,
 )
-from penstock.wire.messages.k01_fetch import PartitionData
+from penstock.wire.messages.k01_fetch import AbortedTransaction, PartitionData
 from penstock.wire.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -44,6 +45,10 @@ from penstock.wire.messages.k21_delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
+)
+from penstock.wire.messages.k24_add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
 )
 from penstock.wire.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -261,6 +266,33 @@ def test_markers_of_transactions_are_never_passed(orders: Desk) -> None:
         assert control_offsets(fetched(orders)) == [1200, 2401, 3602]
 
 
+def test_only_readers_of_committed_records_are_told_what_was_aborted(orders: Desk) -> None:
+    """librdkafka complains of it to all others, once for every answer."""
+    put(orders, ["eu"], producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    put_marker(orders, commit=False)
+    request = fetch_of("eu")
+    assert not partition_of(orders.ask(request, VERSION)).aborted_transactions
+    request.isolation_level = 1
+    told = partition_of(orders.ask(request, VERSION)).aborted_transactions
+    assert told == [AbortedTransaction(7, 0)]
+
+
+def test_partitions_that_are_read_together_share_in_what_an_answer_may_take(
+    orders: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewing, "PASSED_AT_LEAST", 1)
+    monkeypatch.setattr(viewing, "PASSED_AT_MOST", 400 << 10)
+    for _ in range(30):
+        put(orders, ["us"] * 1000)
+        put(orders, ["us"] * 1000, index=1)
+    both = fetch_of("eu")
+    both.topics[0].partitions += fetch_of("eu", partition=1).topics[0].partitions
+    reached = [offsets(each)[1] for each in orders.ask(both, VERSION).responses[0].partitions]
+    alone = offsets(fetched(orders, reached[0]))[1] - reached[0]
+    assert reached == [reached[0]] * 2
+    assert 0 < reached[0] < alone < 30_000 - reached[0]
+
+
 def test_an_answer_is_no_longer_than_asked_for_and_the_next_goes_on_there(orders: Desk) -> None:
     for _ in range(20):
         put(orders, ["eu", "us"] * 200)
@@ -350,6 +382,17 @@ def test_nothing_is_written_to_a_view(orders: Desk, version: int) -> None:
     answer = orders.ask(request, version).responses[0].partition_responses[0]
     assert answer.error_code == ErrorCode.INVALID_TOPIC
     assert "eu is a view of orders" in answer.error_message
+
+
+def test_no_transaction_takes_in_a_view(orders: Desk) -> None:
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="t",
+        v3_and_below_producer_id=7,
+        v3_and_below_producer_epoch=0,
+        v3_and_below_topics=[AddPartitionsToTxnTopic("eu", [0])],
+    )
+    answer = orders.ask(request, 3).results_by_topic_v3_and_below[0]
+    assert answer.results_by_partition[0].partition_error_code == ErrorCode.INVALID_TOPIC
 
 
 def test_records_are_deleted_in_the_topic_and_not_through_a_view(orders: Desk) -> None:
@@ -471,3 +514,12 @@ def test_the_lag_of_a_reader_far_behind_is_not_looked_for_to_the_end(
     for _ in range(50):
         put(orders, ["eu"] * 400)
     assert lag(orders, 0) == Lag(None, 60_000)
+
+
+def test_the_lag_is_not_looked_for_in_what_was_cut_off_meanwhile(orders: Desk) -> None:
+    for _ in range(3):
+        put(orders, ["eu"] * 2500)
+    steps = lags(orders.broker, [Place("eu", 0, 0)], NOW_MS)
+    next(steps)
+    orders.broker.leader("orders", 0).log.truncate_to(2500)
+    assert len(list(islice(steps, 100))) < 100

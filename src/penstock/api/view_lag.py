@@ -31,7 +31,11 @@ class Matches(NamedTuple):
 def matches_between(log: PartitionLog, sieve: Sieve, first: int, end: int) -> Steps[Matches]:
     """Without what transactions have aborted, and their markers."""
     viewing, count, found = Viewing(sieve, first), 0, None
+    wait, before = None, -1
     while viewing.offset < end and viewing.passed_bytes < LOOKED_AT_MOST:
+        if wait is None and viewing.offset == before:
+            break  # the log was cut meanwhile, and there is no more to come
+        before = viewing.offset
         wait = yield from reindexed(log, partial(_go_on, viewing, log, end))
         for batch in _batches(viewing.take()):
             header = read_header(batch)

@@ -32,7 +32,10 @@ CHUNKS_AT_ONCE = 16
 """Before whoever reads looks at what else has changed."""
 LEAST_BYTES = 4 << 10
 PASSED_AT_MOST = 64 << 20
-"""Bytes without enough to answer, before the reader is told how far it is."""
+"""Bytes without enough to answer, before the reader is told how far it is: a second, or two. All
+partitions of a fetch share in it, or readers of many would take it for lost."""
+PASSED_AT_LEAST = 256 << 10
+"""Of one partition."""
 SKIPPED_FOR_READ = 64
 """Bytes that are skipped take as long as one that is read."""
 BLOCKS_AT_ONCE = 2000
@@ -67,13 +70,16 @@ class Viewing:
         "_matched_to",
         "_pieces",
         "_sieve",
+        "_to_pass",
         "offset",
         "passed_bytes",
         "size",
     )
 
-    def __init__(self, sieve: Sieve, offset: int) -> None:
+    def __init__(self, sieve: Sieve, offset: int, partitions: int = 1) -> None:
+        """One of so many partitions that are read together."""
         self._sieve = sieve
+        self._to_pass = max(PASSED_AT_MOST // partitions, PASSED_AT_LEAST)
         self.offset = offset
         """All before it has been looked at."""
         self._first = self._matched_to = offset
@@ -99,7 +105,7 @@ class Viewing:
 
     @property
     def has_passed_much(self) -> bool:
-        return self.passed_bytes >= PASSED_AT_MOST
+        return self.passed_bytes >= self._to_pass
 
     def go_on(
         self, log: PartitionLog, before: int, most_bytes: int, *, cold_ok: bool

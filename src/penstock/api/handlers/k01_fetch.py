@@ -340,12 +340,13 @@ class Fetch:
         check_range(leader.log, wanted.fetch_offset)
         if viewing is None:
             sieve = self.broker.sieves.of(view)
-            viewing = self.viewing[key] = Viewing(sieve, wanted.fetch_offset)
+            share = len(self.fetching.partitions)
+            viewing = self.viewing[key] = Viewing(sieve, wanted.fetch_offset, share)
         most = min(wanted.partition_max_bytes, self.max_bytes - found.size)
         if not viewing.is_at_end(before, most):
             self.look_further(viewing, leader.log, before, most)
         data.records = viewing.chosen(leader.log)
-        if data.aborted_transactions is not None:
+        if self.request.isolation_level == READ_COMMITTED:
             data.aborted_transactions = aborted_between(
                 leader.log, wanted.fetch_offset, viewing.offset
             )

@@ -22,6 +22,7 @@ from penstock.coordination.transaction.state import Identity, Place, Transaction
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import INTERNAL
+from penstock.metadata.views import View
 from penstock.wire.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -74,8 +75,10 @@ def _places(topics: Iterable[AddPartitionsToTxnTopic]) -> Iterable[Place]:
 def _unknown(broker: Broker, places: Iterable[Place]) -> dict[Place, ErrorCode]:
     errors = {}
     for name, index in places:
-        topic = broker.image.topic(name)
-        if topic is None or not 0 <= index < topic.record.partitions:
+        topic = broker.image.readable.topic(name)
+        if isinstance(topic, View):  # to wait until there is a topic, as clients do, would not help
+            errors[name, index] = ErrorCode.INVALID_TOPIC
+        elif topic is None or not 0 <= index < topic.record.partitions:
             errors[name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif name in INTERNAL:
             errors[name, index] = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -228,6 +228,16 @@ def test_batches_that_take_long_are_looked_into_off_the_loop(
     assert lag(orders, 0).messages == 10_002
 
 
+def test_what_is_light_goes_by_how_much_there_is_to_ask() -> None:
+    batch = memoryview(build_batch([Record(0, NOW_MS, bytes(100 << 10), b"v")]))
+    index = TagIndex((b"region",), 0)
+    many = " or ".join(f"key like '%{number}_%'" for number in range(20))
+    assert Sieve(parse("key like '%1_%'")).look(batch, index, light=True).kept is None
+    with pytest.raises(Heavy):
+        Sieve(parse(many)).look(batch, index, light=True)
+    assert Sieve(parse(many)).look(batch, index, light=False).kept is None
+
+
 def test_a_batch_that_is_small_only_while_it_is_compressed_is_looked_into_off_the_loop(
     orders: Desk,
 ) -> None:

@@ -45,10 +45,13 @@ class Looked(NamedTuple):
 class Sieve:
     """A view's predicate, and what it has said of tags before: there are few of them."""
 
-    __slots__ = ("_tags", "_verdicts", "predicate")
+    __slots__ = ("_effort", "_light_bytes", "_tags", "_verdicts", "predicate")
 
     def __init__(self, predicate: Predicate) -> None:
         self.predicate = predicate
+        self._effort = 1 + predicate.text.count(" like ")
+        """Each pattern may go through all bytes of a key or of a header."""
+        self._light_bytes = LIGHT_BYTES // self._effort
         self._verdicts: Verdicts = {}
         self._tags: dict[tuple[Names, Tags], bool] = {}
         """Which of those that whole blocks have can match. The same values are something else under
@@ -59,10 +62,10 @@ class Sieve:
         header = read_header(batch)
         if header.is_control:  # for everybody
             return Looked(header, batch, index.names, anything(index.names), header.size)
-        if light and (header.size > LIGHT_BYTES or header.record_count > LIGHT_RECORDS):
+        if light and (header.size > self._light_bytes or header.record_count > LIGHT_RECORDS):
             raise Heavy
         try:
-            found = opened(batch, LIGHT_BYTES if light else DECOMPRESSED_BYTES_MAX)
+            found = opened(batch, self._light_bytes if light else DECOMPRESSED_BYTES_MAX)
             kept = narrowed_records(found, self.predicate, self._verdicts)
             is_new = not index.knows(header.base_offset)
             summary = digest(header, found.records, index.names) if is_new else None
@@ -71,7 +74,7 @@ class Sieve:
                 raise Heavy from None
             # damaged: the reader is to find that out, by its checksum
             return Looked(header, batch, (), None, header.size)
-        cost = len(found.records) + BYTES_FOR_RECORD * header.record_count
+        cost = len(found.records) * self._effort + BYTES_FOR_RECORD * header.record_count
         return Looked(header, kept, index.names, summary, cost)
 
     def may_match(self, block: Block) -> bool:

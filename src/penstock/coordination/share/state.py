@@ -8,10 +8,9 @@ to an older snapshot says nothing any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import msgspec
 
+from penstock.coordination.kept_by_name import KeptByName
 from penstock.coordination.share.merging import merge
 from penstock.coordination.share.names import ShareKey, read_name
 from penstock.coordination.turn import Event
@@ -117,40 +116,14 @@ class Share:
             self.update_batches += len(self.update.batches)
 
 
-class Shares:
+class Shares(KeptByName[Share]):
     """All of one partition of the topic that they are kept in."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Share] = {}
-        self.unread: dict[str, str] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __iter__(self) -> Iterator[Share]:
-        return iter(self._by_name.values())
-
-    def get(self, name: str) -> Share | None:
-        return self._by_name.get(name)
-
-    def get_or_add(self, name: str) -> Share:
-        """Raises Refused if that is no name of a share."""
-        found = self._by_name.get(name)
-        if found is None:
-            found = self._by_name[name] = Share(name)
-        return found
-
-    def remove(self, name: str) -> None:
-        self._by_name.pop(name, None)
+        super().__init__(Share)
 
     def leave_out(self, key: StoredKey, problem: str) -> None:
         self.unread[_name(key)] = problem
-
-    def hold(self, producer_id: int, event: Event, end: int) -> None:
-        """Nobody writes them in a transaction."""
-
-    def release(self, producer_id: int, is_commit: bool) -> Iterable[Share]:
-        return ()
 
     def apply(self, event: Event) -> None:
         name, value = _name(event.key), event.value

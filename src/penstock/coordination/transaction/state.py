@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
+from penstock.coordination.kept_by_name import KeptByName
 from penstock.coordination.transaction.phases import Phase
 from penstock.coordination.turn import Event
 from penstock.wire.stored.transaction_log import (
@@ -93,42 +93,17 @@ class Transaction:
         return self.state is None
 
 
-class Transactions:
+class Transactions(KeptByName[Transaction]):
     """All of one partition of the topic that they are kept in."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Transaction] = {}
-        self.unread: dict[str, str] = {}
+        super().__init__(Transaction)
         self.prepared: dict[str, None] = {}
         """Those whose partitions are to be told how they end."""
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __iter__(self) -> Iterator[Transaction]:
-        return iter(self._by_name.values())
-
-    def get(self, name: str) -> Transaction | None:
-        return self._by_name.get(name)
-
-    def get_or_add(self, name: str) -> Transaction:
-        found = self._by_name.get(name)
-        if found is None:
-            found = self._by_name[name] = Transaction(name)
-        return found
-
-    def remove(self, name: str) -> None:
-        self._by_name.pop(name, None)
 
     def leave_out(self, key: StoredKey, problem: str) -> None:
         assert isinstance(key, TransactionLogKey)
         self.unread[key.transactional_id] = problem
-
-    def hold(self, producer_id: int, event: Event, end: int) -> None:
-        """Nobody writes them in a transaction."""
-
-    def release(self, producer_id: int, is_commit: bool) -> Iterable[Transaction]:
-        return ()
 
     def apply(self, event: Event) -> None:
         assert isinstance(event.key, TransactionLogKey)

@@ -14,6 +14,7 @@ from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
+from penstock.api.share_states import NobodyToAsk, ShareStates
 from penstock.api.sieves import Sieves
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
@@ -87,6 +88,8 @@ class Broker:
         self.endings = Endings()
         self.verify: Verify = nobody_to_ask
         """Asks a transaction's coordinator for partitions."""
+        self.share_states: ShareStates = NobodyToAsk()
+        """Asks the coordinators of shares."""
         self.markers_from: dict[int, int] = {}
         """By broker, the newest connection over which it has sent markers."""
         self.awaited_markers = AwaitedMarkers()

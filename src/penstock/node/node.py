@@ -43,6 +43,7 @@ from penstock.server.offering import Offering
 from penstock.server.opener import Opener
 from penstock.server.reducing import Reducing
 from penstock.server.reserve import Reserve
+from penstock.server.sharing import Sharing
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.transaction_upkeep import TransactionUpkeep
@@ -107,6 +108,7 @@ class Node:
         self.leaving.look_at(self._places())
         self.group_upkeep.start()
         self.transaction_upkeep.start()
+        self.sharing.start()
         self.insync.start()
         self.reducing.start()
         self.view_upkeep.start()
@@ -143,6 +145,7 @@ class Node:
         )
         self.group_upkeep = GroupUpkeep(world.disk, self.door)
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
+        self.sharing = Sharing(self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)
@@ -219,6 +222,7 @@ class Node:
             self.broker.reconfigure_all()
         self.group_upkeep.follow(changed)
         self.transaction_upkeep.follow()
+        self.sharing.follow(changed)
         if self.controlling is not None:
             self.controlling.follow(changed)
 
@@ -255,6 +259,7 @@ class Node:
         self.door.close()
         await self.group_upkeep.stop()
         await self.transaction_upkeep.stop()
+        await self.sharing.stop()
         await self.fetchers.stop()
         await self.leaving.stop()
         await self.insync.stop()

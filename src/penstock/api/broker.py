@@ -15,6 +15,7 @@ from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
 from penstock.api.share_states import NobodyToAsk, ShareStates
+from penstock.api.shared import SharedPartitions
 from penstock.api.sieves import Sieves
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
@@ -86,6 +87,7 @@ class Broker:
         self.transactions = Coordinator(self, clock, TRANSACTION)
         self.shares = Coordinator(self, clock, SHARE)
         self.speakers = AllSpeakers()
+        self.shared = SharedPartitions(self, config.share_sessions)
         self.sieves = Sieves()
         self.endings = Endings()
         self.verify: Verify = nobody_to_ask

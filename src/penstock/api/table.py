@@ -77,6 +77,8 @@ from penstock.api.handlers.k75_describe_topic_partitions import (
     describe_topic_partitions,
     describe_topic_partitions_failed,
 )
+from penstock.api.handlers.k78_share_fetch import share_fetch
+from penstock.api.handlers.k79_share_acknowledge import share_acknowledge
 from penstock.wire.messages import ApiKey, message_types
 
 
@@ -156,6 +158,8 @@ ROWS = (
         describe_topic_partitions,
         failed=describe_topic_partitions_failed,
     ),
+    answer(ApiKey.SHARE_FETCH, 1, 2, share_fetch),
+    answer(ApiKey.SHARE_ACKNOWLEDGE, 1, 2, share_acknowledge),
     answer(
         ApiKey.INITIALIZE_SHARE_GROUP_STATE,
         0,

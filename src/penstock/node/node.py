@@ -44,6 +44,7 @@ from penstock.server.opener import Opener
 from penstock.server.reducing import Reducing
 from penstock.server.reserve import Reserve
 from penstock.server.share_upkeep import ShareUpkeep
+from penstock.server.sharing import Sharing
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.transaction_upkeep import TransactionUpkeep
@@ -109,6 +110,7 @@ class Node:
         self.group_upkeep.start()
         self.transaction_upkeep.start()
         self.share_upkeep.start()
+        self.sharing.start()
         self.insync.start()
         self.reducing.start()
         self.view_upkeep.start()
@@ -146,6 +148,7 @@ class Node:
         self.group_upkeep = GroupUpkeep(world.disk, self.door)
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
         self.share_upkeep = ShareUpkeep(world, self.door)
+        self.sharing = Sharing(self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)
@@ -223,6 +226,7 @@ class Node:
         self.group_upkeep.follow(changed)
         self.transaction_upkeep.follow()
         self.share_upkeep.follow(changed)
+        self.sharing.follow(changed)
         if self.controlling is not None:
             self.controlling.follow(changed)
 
@@ -259,6 +263,7 @@ class Node:
         self.door.close()
         await self.group_upkeep.stop()
         await self.transaction_upkeep.stop()
+        await self.sharing.stop()
         await self.share_upkeep.stop()
         await self.fetchers.stop()
         await self.leaving.stop()

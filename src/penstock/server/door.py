@@ -84,6 +84,7 @@ class Door:
 
     def forget(self, session: Session) -> None:
         self._sessions.pop(session, None)
+        self.broker.shared.connection_lost(session.number)
         host = session.peer.rpartition(":")[0]
         self._from[host] -= 1
         if not self._from[host]:

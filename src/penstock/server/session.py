@@ -85,6 +85,10 @@ class Session:
         return self._connection.peer
 
     @property
+    def number(self) -> int:
+        return self._client.number
+
+    @property
     def is_waiting(self) -> bool:
         """Whether the client waits for us, so that it is not idle; not if it does not take what it
         is given, nor if it waits for so much that we do not read, and so would not see it leave."""

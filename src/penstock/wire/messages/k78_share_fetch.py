@@ -12,35 +12,41 @@ from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
     absent,
+    check_tag,
     read_compact_count,
     read_compact_nullable_records,
     read_compact_nullable_string,
     read_compact_string,
     read_numbers,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_records,
     write_compact_nullable_string,
     write_compact_string,
+    write_tagged,
 )
 from penstock.world.ports import Part
 
 _PACKED_0 = Packed(">qq")
-_PACKED_1 = Packed(">b")
-_PACKED_2 = Packed(">i")
-_PACKED_3 = Packed(">16s")
-_PACKED_4 = Packed(">ii")
-_PACKED_5 = Packed(">qqh")
-_PACKED_6 = Packed(">ih")
-_PACKED_7 = Packed(">h")
-_PACKED_8 = Packed(">iiiiiib?")
-_PACKED_9 = Packed(">iiiiii")
+_PACKED_1 = Packed(">q")
+_PACKED_2 = Packed(">b")
+_PACKED_3 = Packed(">i")
+_PACKED_4 = Packed(">16s")
+_PACKED_5 = Packed(">ii")
+_PACKED_6 = Packed(">qqh")
+_PACKED_7 = Packed(">ih")
+_PACKED_8 = Packed(">h")
+_PACKED_9 = Packed(">iiiiiib?")
+_PACKED_10 = Packed(">iiiiii")
 
 
 class AcknowledgementBatch(Struct):
     first_offset: int = 0
     last_offset: int = 0
     acknowledge_types: list[int] = []
+    delay_ms: int = 0
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[AcknowledgementBatch, int]:
@@ -48,18 +54,35 @@ class AcknowledgementBatch(Struct):
         at += 16
         count, at = read_compact_count(buf, at, 1)
         acknowledge_types, at = read_numbers(buf, at, count, "b", 1)
+        delay_ms: int = 0
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (delay_ms,) = _PACKED_1.unpack_from(buf, at)
+                    at += 8
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
-        return AcknowledgementBatch(first_offset, last_offset, acknowledge_types), at
+        return AcknowledgementBatch(first_offset, last_offset, acknowledge_types, delay_ms), at
 
     def write(self, out: Sink, version: int) -> None:
         out += _PACKED_0.pack(self.first_offset, self.last_offset)
         write_compact_count(out, len(self.acknowledge_types))
         for acknowledge_types_item in self.acknowledge_types:
-            out += _PACKED_1.pack(acknowledge_types_item)
-        out.append(0)
+            out += _PACKED_2.pack(acknowledge_types_item)
+        tagged: list[tuple[int, Sink]] = []
+        if self.delay_ms != 0:
+            value = Sink()
+            value += _PACKED_1.pack(self.delay_ms)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class FetchPartition(Struct):
@@ -68,7 +91,7 @@ class FetchPartition(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[FetchPartition, int]:
-        (partition_index,) = _PACKED_2.unpack_from(buf, at)
+        (partition_index,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -86,7 +109,7 @@ class FetchPartition(Struct):
         return FetchPartition(partition_index, acknowledgement_batches), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_2.pack(self.partition_index)
+        out += _PACKED_3.pack(self.partition_index)
         write_compact_count(out, len(self.acknowledgement_batches))
         for acknowledgement_batches_item in self.acknowledgement_batches:
             acknowledgement_batches_item.write(out, version)
@@ -99,7 +122,7 @@ class FetchTopic(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[FetchTopic, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -117,7 +140,7 @@ class FetchTopic(Struct):
         return FetchTopic(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
@@ -130,7 +153,7 @@ class ForgottenTopic(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ForgottenTopic, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count, at = read_compact_count(buf, at, 4)
         partitions, at = read_numbers(buf, at, count, "i", 4)
@@ -141,10 +164,10 @@ class ForgottenTopic(Struct):
         return ForgottenTopic(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
-            out += _PACKED_2.pack(partitions_item)
+            out += _PACKED_3.pack(partitions_item)
         out.append(0)
 
 
@@ -154,7 +177,7 @@ class LeaderIdAndEpoch(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
-        leader_id, leader_epoch = _PACKED_4.unpack_from(buf, at)
+        leader_id, leader_epoch = _PACKED_5.unpack_from(buf, at)
         at += 8
         if buf[at]:
             at = skip_tagged(buf, at)
@@ -163,7 +186,7 @@ class LeaderIdAndEpoch(Struct):
         return LeaderIdAndEpoch(leader_id, leader_epoch), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_4.pack(self.leader_id, self.leader_epoch)
+        out += _PACKED_5.pack(self.leader_id, self.leader_epoch)
         out.append(0)
 
 
@@ -174,7 +197,7 @@ class AcquiredRecords(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[AcquiredRecords, int]:
-        first_offset, last_offset, delivery_count = _PACKED_5.unpack_from(buf, at)
+        first_offset, last_offset, delivery_count = _PACKED_6.unpack_from(buf, at)
         at += 18
         if buf[at]:
             at = skip_tagged(buf, at)
@@ -183,7 +206,7 @@ class AcquiredRecords(Struct):
         return AcquiredRecords(first_offset, last_offset, delivery_count), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_5.pack(self.first_offset, self.last_offset, self.delivery_count)
+        out += _PACKED_6.pack(self.first_offset, self.last_offset, self.delivery_count)
         out.append(0)
 
 
@@ -199,10 +222,10 @@ class PartitionData(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[PartitionData, int]:
-        partition_index, error_code = _PACKED_6.unpack_from(buf, at)
+        partition_index, error_code = _PACKED_7.unpack_from(buf, at)
         at += 6
         error_message, at = read_compact_nullable_string(buf, at)
-        (acknowledge_error_code,) = _PACKED_7.unpack_from(buf, at)
+        (acknowledge_error_code,) = _PACKED_8.unpack_from(buf, at)
         at += 2
         acknowledge_error_message, at = read_compact_nullable_string(buf, at)
         current_leader, at = LeaderIdAndEpoch.read(buf, at, version)
@@ -232,9 +255,9 @@ class PartitionData(Struct):
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_6.pack(self.partition_index, self.error_code)
+        out += _PACKED_7.pack(self.partition_index, self.error_code)
         write_compact_nullable_string(out, self.error_message)
-        out += _PACKED_7.pack(self.acknowledge_error_code)
+        out += _PACKED_8.pack(self.acknowledge_error_code)
         write_compact_nullable_string(out, self.acknowledge_error_message)
         self.current_leader.write(out, version)
         write_compact_nullable_records(out, self.records)
@@ -250,7 +273,7 @@ class ShareFetchableTopicResponse(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ShareFetchableTopicResponse, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -268,7 +291,7 @@ class ShareFetchableTopicResponse(Struct):
         return ShareFetchableTopicResponse(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
@@ -283,10 +306,10 @@ class NodeEndpoint(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[NodeEndpoint, int]:
-        (node_id,) = _PACKED_2.unpack_from(buf, at)
+        (node_id,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         host, at = read_compact_string(buf, at)
-        (port,) = _PACKED_2.unpack_from(buf, at)
+        (port,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         rack, at = read_compact_nullable_string(buf, at)
         if buf[at]:
@@ -296,9 +319,9 @@ class NodeEndpoint(Struct):
         return NodeEndpoint(node_id, host, port, rack), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_2.pack(self.node_id)
+        out += _PACKED_3.pack(self.node_id)
         write_compact_string(out, self.host)
-        out += _PACKED_2.pack(self.port)
+        out += _PACKED_3.pack(self.port)
         write_compact_nullable_string(out, self.rack)
         out.append(0)
 
@@ -334,10 +357,10 @@ class ShareFetchRequest(Message):
         group_id, at = read_compact_nullable_string(buf, at)
         member_id, at = read_compact_nullable_string(buf, at)
         if version >= 2:
-            share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size, share_acquire_mode, is_renew_ack = _PACKED_8.unpack_from(buf, at)
+            share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size, share_acquire_mode, is_renew_ack = _PACKED_9.unpack_from(buf, at)
             at += 26
         else:
-            share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size = _PACKED_9.unpack_from(buf, at)
+            share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size = _PACKED_10.unpack_from(buf, at)
             at += 24
             share_acquire_mode = 0
             is_renew_ack = False
@@ -382,9 +405,9 @@ class ShareFetchRequest(Message):
         write_compact_nullable_string(out, self.group_id)
         write_compact_nullable_string(out, self.member_id)
         if version >= 2:
-            out += _PACKED_8.pack(self.share_session_epoch, self.max_wait_ms, self.min_bytes, self.max_bytes, self.max_records, self.batch_size, self.share_acquire_mode, self.is_renew_ack)
+            out += _PACKED_9.pack(self.share_session_epoch, self.max_wait_ms, self.min_bytes, self.max_bytes, self.max_records, self.batch_size, self.share_acquire_mode, self.is_renew_ack)
         else:
-            out += _PACKED_9.pack(self.share_session_epoch, self.max_wait_ms, self.min_bytes, self.max_bytes, self.max_records, self.batch_size)
+            out += _PACKED_10.pack(self.share_session_epoch, self.max_wait_ms, self.min_bytes, self.max_bytes, self.max_records, self.batch_size)
             if self.share_acquire_mode != 0 or self.is_renew_ack:
                 raise absent(version, "share_acquire_mode, is_renew_ack")
         write_compact_count(out, len(self.topics))
@@ -410,10 +433,10 @@ class ShareFetchResponse(Message):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ShareFetchResponse, int]:
-        throttle_time_ms, error_code = _PACKED_6.unpack_from(buf, at)
+        throttle_time_ms, error_code = _PACKED_7.unpack_from(buf, at)
         at += 6
         error_message, at = read_compact_nullable_string(buf, at)
-        (acquisition_lock_timeout_ms,) = _PACKED_2.unpack_from(buf, at)
+        (acquisition_lock_timeout_ms,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -447,9 +470,9 @@ class ShareFetchResponse(Message):
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_6.pack(self.throttle_time_ms, self.error_code)
+        out += _PACKED_7.pack(self.throttle_time_ms, self.error_code)
         write_compact_nullable_string(out, self.error_message)
-        out += _PACKED_2.pack(self.acquisition_lock_timeout_ms)
+        out += _PACKED_3.pack(self.acquisition_lock_timeout_ms)
         write_compact_count(out, len(self.responses))
         for responses_item in self.responses:
             responses_item.write(out, version)

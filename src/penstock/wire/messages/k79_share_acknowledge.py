@@ -12,29 +12,35 @@ from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
     absent,
+    check_tag,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
     read_numbers,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
     write_compact_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">qq")
-_PACKED_1 = Packed(">b")
-_PACKED_2 = Packed(">i")
-_PACKED_3 = Packed(">16s")
-_PACKED_4 = Packed(">ii")
-_PACKED_5 = Packed(">ih")
-_PACKED_6 = Packed(">i?")
+_PACKED_1 = Packed(">q")
+_PACKED_2 = Packed(">b")
+_PACKED_3 = Packed(">i")
+_PACKED_4 = Packed(">16s")
+_PACKED_5 = Packed(">ii")
+_PACKED_6 = Packed(">ih")
+_PACKED_7 = Packed(">i?")
 
 
 class AcknowledgementBatch(Struct):
     first_offset: int = 0
     last_offset: int = 0
     acknowledge_types: list[int] = []
+    delay_ms: int = 0
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[AcknowledgementBatch, int]:
@@ -42,18 +48,35 @@ class AcknowledgementBatch(Struct):
         at += 16
         count, at = read_compact_count(buf, at, 1)
         acknowledge_types, at = read_numbers(buf, at, count, "b", 1)
+        delay_ms: int = 0
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (delay_ms,) = _PACKED_1.unpack_from(buf, at)
+                    at += 8
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
-        return AcknowledgementBatch(first_offset, last_offset, acknowledge_types), at
+        return AcknowledgementBatch(first_offset, last_offset, acknowledge_types, delay_ms), at
 
     def write(self, out: Sink, version: int) -> None:
         out += _PACKED_0.pack(self.first_offset, self.last_offset)
         write_compact_count(out, len(self.acknowledge_types))
         for acknowledge_types_item in self.acknowledge_types:
-            out += _PACKED_1.pack(acknowledge_types_item)
-        out.append(0)
+            out += _PACKED_2.pack(acknowledge_types_item)
+        tagged: list[tuple[int, Sink]] = []
+        if self.delay_ms != 0:
+            value = Sink()
+            value += _PACKED_1.pack(self.delay_ms)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class AcknowledgePartition(Struct):
@@ -62,7 +85,7 @@ class AcknowledgePartition(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[AcknowledgePartition, int]:
-        (partition_index,) = _PACKED_2.unpack_from(buf, at)
+        (partition_index,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -80,7 +103,7 @@ class AcknowledgePartition(Struct):
         return AcknowledgePartition(partition_index, acknowledgement_batches), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_2.pack(self.partition_index)
+        out += _PACKED_3.pack(self.partition_index)
         write_compact_count(out, len(self.acknowledgement_batches))
         for acknowledgement_batches_item in self.acknowledgement_batches:
             acknowledgement_batches_item.write(out, version)
@@ -93,7 +116,7 @@ class AcknowledgeTopic(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[AcknowledgeTopic, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -111,7 +134,7 @@ class AcknowledgeTopic(Struct):
         return AcknowledgeTopic(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
@@ -124,7 +147,7 @@ class LeaderIdAndEpoch(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
-        leader_id, leader_epoch = _PACKED_4.unpack_from(buf, at)
+        leader_id, leader_epoch = _PACKED_5.unpack_from(buf, at)
         at += 8
         if buf[at]:
             at = skip_tagged(buf, at)
@@ -133,7 +156,7 @@ class LeaderIdAndEpoch(Struct):
         return LeaderIdAndEpoch(leader_id, leader_epoch), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_4.pack(self.leader_id, self.leader_epoch)
+        out += _PACKED_5.pack(self.leader_id, self.leader_epoch)
         out.append(0)
 
 
@@ -145,7 +168,7 @@ class PartitionData(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[PartitionData, int]:
-        partition_index, error_code = _PACKED_5.unpack_from(buf, at)
+        partition_index, error_code = _PACKED_6.unpack_from(buf, at)
         at += 6
         error_message, at = read_compact_nullable_string(buf, at)
         current_leader, at = LeaderIdAndEpoch.read(buf, at, version)
@@ -156,7 +179,7 @@ class PartitionData(Struct):
         return PartitionData(partition_index, error_code, error_message, current_leader), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_5.pack(self.partition_index, self.error_code)
+        out += _PACKED_6.pack(self.partition_index, self.error_code)
         write_compact_nullable_string(out, self.error_message)
         self.current_leader.write(out, version)
         out.append(0)
@@ -168,7 +191,7 @@ class ShareAcknowledgeTopicResponse(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ShareAcknowledgeTopicResponse, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -186,7 +209,7 @@ class ShareAcknowledgeTopicResponse(Struct):
         return ShareAcknowledgeTopicResponse(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
@@ -201,10 +224,10 @@ class NodeEndpoint(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[NodeEndpoint, int]:
-        (node_id,) = _PACKED_2.unpack_from(buf, at)
+        (node_id,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         host, at = read_compact_string(buf, at)
-        (port,) = _PACKED_2.unpack_from(buf, at)
+        (port,) = _PACKED_3.unpack_from(buf, at)
         at += 4
         rack, at = read_compact_nullable_string(buf, at)
         if buf[at]:
@@ -214,9 +237,9 @@ class NodeEndpoint(Struct):
         return NodeEndpoint(node_id, host, port, rack), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_2.pack(self.node_id)
+        out += _PACKED_3.pack(self.node_id)
         write_compact_string(out, self.host)
-        out += _PACKED_2.pack(self.port)
+        out += _PACKED_3.pack(self.port)
         write_compact_nullable_string(out, self.rack)
         out.append(0)
 
@@ -244,10 +267,10 @@ class ShareAcknowledgeRequest(Message):
         group_id, at = read_compact_nullable_string(buf, at)
         member_id, at = read_compact_nullable_string(buf, at)
         if version >= 2:
-            share_session_epoch, is_renew_ack = _PACKED_6.unpack_from(buf, at)
+            share_session_epoch, is_renew_ack = _PACKED_7.unpack_from(buf, at)
             at += 5
         else:
-            (share_session_epoch,) = _PACKED_2.unpack_from(buf, at)
+            (share_session_epoch,) = _PACKED_3.unpack_from(buf, at)
             at += 4
             is_renew_ack = False
         count = buf[at] - 1
@@ -275,9 +298,9 @@ class ShareAcknowledgeRequest(Message):
         write_compact_nullable_string(out, self.group_id)
         write_compact_nullable_string(out, self.member_id)
         if version >= 2:
-            out += _PACKED_6.pack(self.share_session_epoch, self.is_renew_ack)
+            out += _PACKED_7.pack(self.share_session_epoch, self.is_renew_ack)
         else:
-            out += _PACKED_2.pack(self.share_session_epoch)
+            out += _PACKED_3.pack(self.share_session_epoch)
             if self.is_renew_ack:
                 raise absent(version, "is_renew_ack")
         write_compact_count(out, len(self.topics))
@@ -300,12 +323,12 @@ class ShareAcknowledgeResponse(Message):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ShareAcknowledgeResponse, int]:
-        throttle_time_ms, error_code = _PACKED_5.unpack_from(buf, at)
+        throttle_time_ms, error_code = _PACKED_6.unpack_from(buf, at)
         at += 6
         error_message, at = read_compact_nullable_string(buf, at)
         acquisition_lock_timeout_ms: int = 0
         if version >= 2:
-            (acquisition_lock_timeout_ms,) = _PACKED_2.unpack_from(buf, at)
+            (acquisition_lock_timeout_ms,) = _PACKED_3.unpack_from(buf, at)
             at += 4
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -339,10 +362,10 @@ class ShareAcknowledgeResponse(Message):
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_5.pack(self.throttle_time_ms, self.error_code)
+        out += _PACKED_6.pack(self.throttle_time_ms, self.error_code)
         write_compact_nullable_string(out, self.error_message)
         if version >= 2:
-            out += _PACKED_2.pack(self.acquisition_lock_timeout_ms)
+            out += _PACKED_3.pack(self.acquisition_lock_timeout_ms)
         write_compact_count(out, len(self.responses))
         for responses_item in self.responses:
             responses_item.write(out, version)

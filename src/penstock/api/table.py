@@ -79,6 +79,12 @@ from penstock.api.handlers.k75_describe_topic_partitions import (
 )
 from penstock.api.handlers.k78_share_fetch import share_fetch
 from penstock.api.handlers.k79_share_acknowledge import share_acknowledge
+from penstock.api.handlers.k90_describe_share_group_offsets import (
+    describe_share_group_offsets,
+    describe_share_group_offsets_failed,
+)
+from penstock.api.handlers.k91_alter_share_group_offsets import alter_share_group_offsets
+from penstock.api.handlers.k92_delete_share_group_offsets import delete_share_group_offsets
 from penstock.wire.messages import ApiKey, message_types
 
 
@@ -181,6 +187,15 @@ ROWS = (
         k87.read_share_group_state_summary,
         failed=k87.FORM.failed,
     ),
+    answer(
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        0,
+        1,
+        describe_share_group_offsets,
+        failed=describe_share_group_offsets_failed,
+    ),
+    answer(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, 0, alter_share_group_offsets),
+    answer(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, 0, delete_share_group_offsets),
 )
 
 APIS: dict[int, Api] = {api.key: api for api in ROWS}

@@ -77,6 +77,11 @@ from penstock.api.handlers.k75_describe_topic_partitions import (
     describe_topic_partitions,
     describe_topic_partitions_failed,
 )
+from penstock.api.handlers.k76_share_group_heartbeat import share_group_heartbeat
+from penstock.api.handlers.k77_share_group_describe import (
+    share_group_describe,
+    share_group_describe_failed,
+)
 from penstock.api.handlers.k78_share_fetch import share_fetch
 from penstock.api.handlers.k79_share_acknowledge import share_acknowledge
 from penstock.api.handlers.k90_describe_share_group_offsets import (
@@ -163,6 +168,10 @@ ROWS = (
         0,
         describe_topic_partitions,
         failed=describe_topic_partitions_failed,
+    ),
+    answer(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1, share_group_heartbeat),
+    answer(
+        ApiKey.SHARE_GROUP_DESCRIBE, 1, 1, share_group_describe, failed=share_group_describe_failed
     ),
     answer(ApiKey.SHARE_FETCH, 1, 2, share_fetch),
     answer(ApiKey.SHARE_ACKNOWLEDGE, 1, 2, share_acknowledge),

@@ -190,10 +190,10 @@ class SharedPartitions:
     def release(self, session: ShareSession, *, were_delivered: bool) -> None:
         """What it has had and not acknowledged, in whatever partition: it may have forgotten some
         that it still has records of."""
-        group, member = session.who
+        (group, member), now_ms = session.who, self._broker.monotonic_ms()
         for shared in self:
             if shared.key.group != group or shared.share is None:
                 continue
-            if shared.share.release(member, were_delivered=were_delivered):
+            if shared.share.release(member, now_ms, were_delivered=were_delivered):
                 self.on_changed(shared)
                 shared.wake()

@@ -77,8 +77,9 @@ class Shared:
         return not self.is_over and self.leader.over is None and self.leader.epoch == self.epoch
 
     @property
-    def is_waited_for(self) -> bool:
-        return bool(self._waiting)
+    def is_in_use(self) -> bool:
+        """Somebody waits for records, or has some, or something has to become of them yet."""
+        return bool(self._waiting) or (self.share is not None and self.share.is_busy)
 
     def begin(self, share: SharePartition) -> None:
         self.share = share

@@ -57,6 +57,13 @@ class SharePartition:
         return self._window.finished
 
     @property
+    def is_busy(self) -> bool:
+        """Whether more is to come of it, even if nobody asks for records."""
+        counts = self._window.counts
+        waits = counts[Phase.ACQUIRED] + counts[Phase.WAITING] + counts[Phase.BURYING]
+        return waits > 0 or self.has_changes or self._writing is not None
+
+    @property
     def span_count(self) -> int:
         return len(self._window.spans)
 

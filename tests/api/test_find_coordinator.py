@@ -5,9 +5,10 @@ import pytest
 from tests.api.desk import Desk
 
 from penstock.api.outcome import Resume
+from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.internal_topics import OFFSETS, TRANSACTIONS
+from penstock.metadata.internal_topics import OFFSETS, SHARES, TRANSACTIONS
 from penstock.metadata.records import broker_key, encode, partition_key
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
 
@@ -29,14 +30,47 @@ def test_several_groups_are_answered_each(desk: Desk, version: int) -> None:
     assert not any(each.error_code for each in answer.coordinators)
 
 
-@pytest.mark.parametrize("kind", [SHARE, 9])
-def test_what_is_not_supported_is_refused_for_good(desk: Desk, kind: int) -> None:
-    old = desk.ask(FindCoordinatorRequest(key="key", key_type=kind), 3)
+def test_what_is_not_supported_is_refused_for_good(desk: Desk) -> None:
+    old = desk.ask(FindCoordinatorRequest(key="key", key_type=9), 3)
     assert (old.error_code, old.node_id) == (ErrorCode.INVALID_REQUEST, -1)
     assert old.error_message
-    (new,) = desk.ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["key"])).coordinators
+    (new,) = desk.ask(FindCoordinatorRequest(key_type=9, coordinator_keys=["key"])).coordinators
     assert (new.key, new.error_code, new.node_id) == ("key", ErrorCode.INVALID_REQUEST, -1)
     assert new.error_message == old.error_message
+
+
+def test_the_first_share_has_its_topic_made(desk: Desk) -> None:
+    name = ShareKey("jobs", desk.create("orders"), 0).name
+    (found,) = desk.ask(FindCoordinatorRequest("", SHARE, [name])).coordinators
+    assert (found.key, found.error_code, found.node_id) == (name, ErrorCode.NONE, 1)
+    assert desk.image.topics[SHARES].record.partitions == 50
+    assert OFFSETS not in desk.image.topics
+
+
+def test_what_names_no_share_is_refused_by_itself(desk: Desk) -> None:
+    name = ShareKey("jobs", desk.create("orders"), 0).name
+    found = desk.ask(FindCoordinatorRequest("", SHARE, [name, "jobs", ""])).coordinators
+    invalid = ErrorCode.INVALID_REQUEST
+    assert [each.error_code for each in found] == [0, invalid, invalid]
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_before_version_6_shares_are_not_asked_for(desk: Desk, version: int) -> None:
+    name = ShareKey("jobs", desk.create("orders"), 0).name
+    is_old = version < 4
+    request = FindCoordinatorRequest(name if is_old else "", SHARE, [] if is_old else [name])
+    answer = desk.ask(request, version)
+    for each in answer.coordinators or [answer]:
+        assert each.error_code == ErrorCode.INVALID_REQUEST
+        assert "version 6" in each.error_message
+    assert SHARES not in desk.image.topics
+
+
+def test_a_share_of_a_group_with_the_longest_name_is_looked_after(desk: Desk) -> None:
+    topic_id = desk.create("orders")
+    names = [ShareKey("g" * length, topic_id, 0).name for length in (1000, 1050)]
+    found = desk.ask(FindCoordinatorRequest("", SHARE, names)).coordinators
+    assert [each.error_code for each in found] == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
 
 
 def test_the_first_transactional_id_has_its_topic_made(desk: Desk) -> None:
@@ -102,7 +136,7 @@ def test_a_broker_that_is_not_registered_asks_clients_to_come_back(desk: Desk) -
 def test_many_keys_are_answered_in_slices_and_each_once(desk: Desk) -> None:
     desk.ask(FindCoordinatorRequest(key="group"), 0)
     names = [f"group-{number}" for number in range(2_000)]
-    for kind, code in ((GROUP, 0), (SHARE, ErrorCode.INVALID_REQUEST)):
+    for kind, code in ((GROUP, 0), (9, ErrorCode.INVALID_REQUEST)):
         request = FindCoordinatorRequest(key_type=kind, coordinator_keys=names * 2)
         call = desk.call(request)
         assert isinstance(call.run(desk.broker), Resume)

@@ -88,3 +88,10 @@ def test_java_consumers_alone_and_in_a_group_read_what_matches_of_a_view(
     broker: BrokerProcess, topic: str, java_libraries: Path, protocol: str
 ) -> None:
     check_runs(java_libraries, "Views.java", broker.address, topic, protocol)
+
+
+@pytest.mark.timeout(300)
+def test_java_members_of_a_share_group_are_given_each_message_until_one_has_accepted_it(
+    broker: BrokerProcess, topic: str, java_libraries: Path
+) -> None:
+    check_runs(java_libraries, "Shares.java", broker.address, topic)

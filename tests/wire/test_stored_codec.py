@@ -43,6 +43,38 @@ from penstock.wire.stored.group_metadata import (
     MemberMetadata,
 )
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from penstock.wire.stored.share_group_current_member_assignment import (
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
+)
+from penstock.wire.stored.share_group_current_member_assignment import (
+    TopicPartitions as ShareTopicPartitions,
+)
+from penstock.wire.stored.share_group_member_metadata import (
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+)
+from penstock.wire.stored.share_group_metadata import (
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+)
+from penstock.wire.stored.share_group_state_partition_metadata import (
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
+    TopicInfo,
+    TopicPartitionsInfo,
+)
+from penstock.wire.stored.share_group_target_assignment_member import (
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+)
+from penstock.wire.stored.share_group_target_assignment_member import (
+    TopicPartition as ShareTopicPartition,
+)
+from penstock.wire.stored.share_group_target_assignment_metadata import (
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
+)
 from penstock.wire.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from penstock.wire.stored.share_snapshot import StateBatch as SnapshotBatch
 from penstock.wire.stored.share_update import ShareUpdateKey, ShareUpdateValue
@@ -267,6 +299,60 @@ BY_HAND: list[tuple[StoredKey, bytes, Versioned, int, bytes]] = [
         bytes.fromhex("0000 02 03 6162 0000000000000006 0000018bcfe56800 00"),
     ),
     (
+        ShareGroupMemberMetadataKey("g1", "m1"),
+        bytes.fromhex("000a 0002 6731 0002 6d31"),
+        ShareGroupMemberMetadataValue(None, "c", "/h", ["a", "b"]),
+        0,
+        bytes.fromhex("0000 00 02 63 03 2f68 03 02 61 02 62 00"),
+    ),
+    (
+        ShareGroupMetadataKey("g1"),
+        bytes.fromhex("000b 0002 6731"),
+        ShareGroupMetadataValue(9, -2),
+        0,
+        bytes.fromhex("0000 00000009 fffffffffffffffe 00"),
+    ),
+    (
+        ShareGroupTargetAssignmentMetadataKey("g1"),
+        bytes.fromhex("000c 0002 6731"),
+        ShareGroupTargetAssignmentMetadataValue(9),
+        0,
+        bytes.fromhex("0000 00000009 00"),
+    ),
+    (
+        ShareGroupTargetAssignmentMemberKey("g1", "m1"),
+        bytes.fromhex("000d 0002 6731 0002 6d31"),
+        ShareGroupTargetAssignmentMemberValue([ShareTopicPartition(bytes(range(16)), [1])]),
+        0,
+        bytes.fromhex("0000 02 000102030405060708090a0b0c0d0e0f 02 00000001 00 00"),
+    ),
+    (
+        ShareGroupCurrentMemberAssignmentKey("g1", "m1"),
+        bytes.fromhex("000e 0002 6731 0002 6d31"),
+        ShareGroupCurrentMemberAssignmentValue(
+            4, 3, 0, [ShareTopicPartitions(bytes(range(16)), [0, 2])]
+        ),
+        0,
+        bytes.fromhex(
+            "0000 00000004 00000003 00"
+            "02 000102030405060708090a0b0c0d0e0f 03 00000000 00000002 00 00"
+        ),
+    ),
+    (
+        ShareGroupStatePartitionMetadataKey("g1"),
+        bytes.fromhex("000f 0002 6731"),
+        ShareGroupStatePartitionMetadataValue(
+            [TopicPartitionsInfo(bytes(range(16)), "a", [3], 5)],
+            [],
+            [TopicInfo(bytes(range(16)), "b")],
+        ),
+        0,
+        bytes.fromhex(
+            "0000 02 000102030405060708090a0b0c0d0e0f 02 61 02 00000003 0000000000000005 00"
+            "01 02 000102030405060708090a0b0c0d0e0f 02 62 00 00"
+        ),
+    ),
+    (
         TransactionLogKey("t1"),
         TRANSACTION_LOG_KEY,
         TransactionLogValue(
@@ -392,6 +478,12 @@ def test_the_types_are_those_of_kafka() -> None:
         6: "ConsumerGroupTargetAssignmentMetadataKey",
         7: "ConsumerGroupTargetAssignmentMemberKey",
         8: "ConsumerGroupCurrentMemberAssignmentKey",
+        10: "ShareGroupMemberMetadataKey",
+        11: "ShareGroupMetadataKey",
+        12: "ShareGroupTargetAssignmentMetadataKey",
+        13: "ShareGroupTargetAssignmentMemberKey",
+        14: "ShareGroupCurrentMemberAssignmentKey",
+        15: "ShareGroupStatePartitionMetadataKey",
         16: "ConsumerGroupRegularExpressionKey",
     }
 
@@ -402,7 +494,7 @@ def test_the_oldest_type_of_an_offset_is_read_and_the_newer_one_written() -> Non
     assert encode_key(key) == OFFSET_COMMIT_KEY
 
 
-@pytest.mark.parametrize("number", [4, 9, 15, 17, 32767, -1])
+@pytest.mark.parametrize("number", [4, 9, 17, 32767, -1])
 def test_a_key_of_a_type_that_we_do_not_know_is_none(number: int) -> None:
     assert decode_key(struct.pack(">h", number) + b"anything", OFFSETS) is None
 

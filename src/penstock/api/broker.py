@@ -21,6 +21,7 @@ from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
 from penstock.config import BROKER_SETTINGS, BrokerConfig
 from penstock.coordination.group.kind import GROUPS
+from penstock.coordination.share.kind import SHARE
 from penstock.coordination.transaction.kind import TRANSACTION
 from penstock.errors import ErrorCode, Refused
 from penstock.log.log_dir import LogDir
@@ -84,6 +85,7 @@ class Broker:
         self.opening = Opening(log_dir, image, clock.monotonic_ms)
         self.groups = Coordinator(self, clock, GROUPS)
         self.transactions = Coordinator(self, clock, TRANSACTION)
+        self.shares = Coordinator(self, clock, SHARE)
         self.speakers = AllSpeakers()
         self.shared = SharedPartitions(self, config.share_sessions)
         self.sieves = Sieves()

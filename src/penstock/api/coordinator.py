@@ -32,9 +32,6 @@ TAKE_UP_AGAIN_MS = 200
 HELD_MS = 60_000
 """What has been well for so long is not said to have been loaded in vain."""
 
-NAME_CHARS_MAX = 1000
-"""Of a name, which is hashed a character at a time."""
-
 
 class Coordinator(Generic[K]):
     def __init__(self, broker: Broker, clock: Clock, kind: Kind[K]) -> None:
@@ -62,10 +59,11 @@ class Coordinator(Generic[K]):
         kind = self.kind
         if not name:
             raise Refused(kind.bad_name, f"a {kind.noun} has a name")
-        if len(name) > NAME_CHARS_MAX:
+        if len(name) > kind.name_chars_max:
             raise Refused(
                 kind.bad_name,
-                f"the {kind.noun}'s name has {len(name)} characters, {NAME_CHARS_MAX} are allowed",
+                f"the {kind.noun}'s name has {len(name)} characters, {kind.name_chars_max} are "
+                "allowed",
             )
         topic = self.broker.image.topic(kind.topic)
         index = hash_of(name) % topic.record.partitions if topic else -1

@@ -16,7 +16,8 @@ class ShareStates(Protocol):
     """Each raises Refused. Where nobody knows whether it was done, with a code of `UNCERTAIN`."""
 
     async def read(self, key: ShareKey, leader_epoch: int) -> State:
-        """All that is stored. From then on leaders of earlier epochs are shut out."""
+        """All that is stored, but for the count: a leader knows that from the stretches. From then
+        on leaders of earlier epochs are shut out."""
         ...
 
     async def write(self, key: ShareKey, written: Written) -> None: ...

@@ -6,6 +6,11 @@ from typing import Any
 
 from penstock.api.broker import Answered
 from penstock.api.call import Api, Handler, Versions
+from penstock.api.handlers import k83_initialize_share_group_state as k83
+from penstock.api.handlers import k84_read_share_group_state as k84
+from penstock.api.handlers import k85_write_share_group_state as k85
+from penstock.api.handlers import k86_delete_share_group_state as k86
+from penstock.api.handlers import k87_read_share_group_state_summary as k87
 from penstock.api.handlers.k00_produce import produce, produce_failed
 from penstock.api.handlers.k01_fetch_replica import fetch
 from penstock.api.handlers.k02_list_offsets import list_offsets
@@ -155,6 +160,27 @@ ROWS = (
     ),
     answer(ApiKey.SHARE_FETCH, 1, 2, share_fetch),
     answer(ApiKey.SHARE_ACKNOWLEDGE, 1, 2, share_acknowledge),
+    answer(
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        0,
+        0,
+        k83.initialize_share_group_state,
+        failed=k83.FORM.failed,
+    ),
+    answer(ApiKey.READ_SHARE_GROUP_STATE, 0, 0, k84.read_share_group_state, failed=k84.FORM.failed),
+    answer(
+        ApiKey.WRITE_SHARE_GROUP_STATE, 0, 1, k85.write_share_group_state, failed=k85.FORM.failed
+    ),
+    answer(
+        ApiKey.DELETE_SHARE_GROUP_STATE, 0, 0, k86.delete_share_group_state, failed=k86.FORM.failed
+    ),
+    answer(
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+        0,
+        1,
+        k87.read_share_group_state_summary,
+        failed=k87.FORM.failed,
+    ),
 )
 
 APIS: dict[int, Api] = {api.key: api for api in ROWS}

@@ -38,6 +38,31 @@ class GroupConfig:
         ),
         doc="How often consumers of the group give a sign of life; 0 goes by its size.",
     )
+    share_session_timeout_ms: int = setting(
+        "share.session.timeout.ms",
+        45_000,
+        at_least=1,
+        at_most=INT_MAX,
+        broker_name="group.share.session.timeout.ms",
+        broker_limits=(
+            "group.share.min.session.timeout.ms",
+            "group.share.max.session.timeout.ms",
+        ),
+        doc="A member of a share group that gives no sign of life for so long leaves it. More than "
+        "the heartbeat interval.",
+    )
+    share_heartbeat_interval_ms: int = setting(
+        "share.heartbeat.interval.ms",
+        0,
+        at_least=0,
+        at_most=INT_MAX,
+        broker_name="group.share.heartbeat.interval.ms",
+        broker_limits=(
+            "group.share.min.heartbeat.interval.ms",
+            "group.share.max.heartbeat.interval.ms",
+        ),
+        doc="How often members of the share group give a sign of life; 0 goes by its size.",
+    )
     share_record_lock_duration_ms: int = setting(
         "share.record.lock.duration.ms",
         30_000,

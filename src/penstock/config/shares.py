@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.config.units import HOUR_MS, INT_MAX, MIB
+from penstock.config.units import HOUR_MS, INT_MAX, MIB, MINUTE_MS
 from penstock.settings import setting
 
 
@@ -41,6 +41,57 @@ class ShareConfig:
         at_least=1024,
         at_most=INT_MAX,
         doc="Size of the segments of the topic that shares are kept in.",
+    )
+    group_share_session_timeout_ms: int = setting(
+        "group.share.session.timeout.ms",
+        45_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="A member of a share group that gives no sign of life for so long leaves it. A group "
+        "may have its own.",
+    )
+    group_share_min_session_timeout_ms: int = setting(
+        "group.share.min.session.timeout.ms",
+        6000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The shortest session timeout that a share group may have.",
+    )
+    group_share_max_session_timeout_ms: int = setting(
+        "group.share.max.session.timeout.ms",
+        30 * MINUTE_MS,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The longest session timeout that a share group may have.",
+    )
+    group_share_heartbeat_interval_ms: int = setting(
+        "group.share.heartbeat.interval.ms",
+        0,
+        at_least=0,
+        at_most=INT_MAX,
+        doc="How often members of share groups give a sign of life; 0 goes by the size of the "
+        "group, so that small ones settle fast. A group may have its own.",
+    )
+    group_share_min_heartbeat_interval_ms: int = setting(
+        "group.share.min.heartbeat.interval.ms",
+        100,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The shortest heartbeat interval that a share group may have.",
+    )
+    group_share_max_heartbeat_interval_ms: int = setting(
+        "group.share.max.heartbeat.interval.ms",
+        15_000,
+        at_least=1,
+        at_most=INT_MAX,
+        doc="The longest heartbeat interval that a share group may have.",
+    )
+    group_share_max_size: int = setting(
+        "group.share.max.size",
+        200,
+        at_least=1,
+        at_most=1000,
+        doc="Members that a share group can have; more are refused.",
     )
     group_share_record_lock_duration_ms: int = setting(
         "group.share.record.lock.duration.ms",

@@ -17,6 +17,9 @@ from penstock.log.steps import Steps
 from penstock.metadata.image import Image
 from penstock.wire.stored_codec import StoredKey
 
+NAME_CHARS_MAX = 1000
+"""Of a name, which is hashed a character at a time."""
+
 
 class Kept(Protocol):
     """One of them."""
@@ -94,3 +97,4 @@ class Kind(Generic[K]):
     """What is due by now."""
     has_left_traces: Callable[[Turn], bool]
     """Whether a decision that is not carried out has changed what is in memory."""
+    name_chars_max: int = NAME_CHARS_MAX

@@ -42,15 +42,18 @@ def effective(own: Mapping[str, str], layers: Layers) -> GroupConfig:
 
 def check_together(own: Mapping[str, str], layers: Layers) -> None:
     config = effective(own, layers)
-    interval_ms, timeout_ms = (
-        config.consumer_heartbeat_interval_ms,
-        config.consumer_session_timeout_ms,
+    _check_times(
+        "consumer", config.consumer_heartbeat_interval_ms, config.consumer_session_timeout_ms
     )
+    _check_times("share", config.share_heartbeat_interval_ms, config.share_session_timeout_ms)
+
+
+def _check_times(kind: str, interval_ms: int, timeout_ms: int) -> None:
     if interval_ms >= timeout_ms:
         raise Refused(
             ErrorCode.INVALID_CONFIG,
-            f"consumer.session.timeout.ms would be {timeout_ms}, which must be more than "
-            f"consumer.heartbeat.interval.ms={interval_ms}: consumers would seem dead between two",
+            f"{kind}.session.timeout.ms would be {timeout_ms}, which must be more than "
+            f"{kind}.heartbeat.interval.ms={interval_ms}: consumers would seem dead between two",
         )
 
 

@@ -43,6 +43,7 @@ from penstock.server.offering import Offering
 from penstock.server.opener import Opener
 from penstock.server.reducing import Reducing
 from penstock.server.reserve import Reserve
+from penstock.server.share_upkeep import ShareUpkeep
 from penstock.server.sharing import Sharing
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
@@ -108,6 +109,7 @@ class Node:
         self.leaving.look_at(self._places())
         self.group_upkeep.start()
         self.transaction_upkeep.start()
+        self.share_upkeep.start()
         self.sharing.start()
         self.insync.start()
         self.reducing.start()
@@ -145,6 +147,7 @@ class Node:
         )
         self.group_upkeep = GroupUpkeep(world.disk, self.door)
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
+        self.share_upkeep = ShareUpkeep(world, self.door)
         self.sharing = Sharing(self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
@@ -222,6 +225,7 @@ class Node:
             self.broker.reconfigure_all()
         self.group_upkeep.follow(changed)
         self.transaction_upkeep.follow()
+        self.share_upkeep.follow(changed)
         self.sharing.follow(changed)
         if self.controlling is not None:
             self.controlling.follow(changed)
@@ -260,6 +264,7 @@ class Node:
         await self.group_upkeep.stop()
         await self.transaction_upkeep.stop()
         await self.sharing.stop()
+        await self.share_upkeep.stop()
         await self.fetchers.stop()
         await self.leaving.stop()
         await self.insync.stop()

@@ -6,7 +6,6 @@ each transaction, which took it longer than all that they are for.
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,7 +16,7 @@ from penstock.api.trust import Client
 from penstock.server.announcing import announce
 from penstock.server.door import Door
 from penstock.server.unwinding import unwound
-from penstock.server.waits import Waiting
+from penstock.server.waits import awaited
 from penstock.wire.codec import Message
 
 T = TypeVar("T")
@@ -71,17 +70,7 @@ class AskingItself:
             announce(leader)
 
     async def _waited_for(self, call: Call, later: Later[Any]) -> Any:
-        given: Future[Any] = self._door.loop.create_future()
-
-        def give(answer: Any) -> None:
-            if not given.done():  # nobody may be waiting any more
-                given.set_result(answer)
-
-        waiting = Waiting(self._door.deadlines, later, give)
-        try:
-            answer = await given
-        finally:
-            waiting.cancel()
+        answer = await awaited(self._door.loop, self._door.deadlines, later)
         if isinstance(answer, OSError):
             raise answer
         return call.failure(answer) if isinstance(answer, Exception) else answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 from typing import Any
 
@@ -116,3 +117,18 @@ def _asked(later: Later[Any], time_is_up: bool) -> Any:
         return later.answer(time_is_up)
     except Exception as error:
         return error
+
+
+async def awaited(loop: AbstractEventLoop, deadlines: Deadlines, later: Later[Any]) -> Any:
+    """The same where no session waits: the answer, or the exception in its place."""
+    given: Future[Any] = loop.create_future()
+
+    def give(answer: Any) -> None:
+        if not given.done():  # nobody may be waiting any more
+            given.set_result(answer)
+
+    waiting = Waiting(deadlines, later, give)
+    try:
+        return await given
+    finally:
+        waiting.cancel()

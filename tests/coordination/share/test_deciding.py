@@ -66,6 +66,20 @@ def test_a_request_that_is_repeated_changes_nothing(begun: Stage) -> None:
     assert begun.read().batches == (FIVE,)
 
 
+def test_a_late_request_to_begin_leaves_what_was_done_since(begun: Stage) -> None:
+    begun.write(FIVE, start=12)
+    begun.initialize(start_offset=-1)
+    assert refusal(lambda: begun.initialize(start_offset=10)) is ErrorCode.FENCED_STATE_EPOCH
+    assert begun.read().start_offset == 12
+    assert begun.read().batches == (FIVE._replace(first=12),)
+
+
+def test_what_was_left_to_its_leader_may_still_be_told_where_to_begin(stage: Stage) -> None:
+    stage.initialize(start_offset=-1)
+    stage.initialize(start_offset=10)
+    assert stage.read() == State(0, 0, 10, 0, ())
+
+
 @pytest.mark.parametrize(("state_epoch", "start"), [(-1, 0), (0, -2)])
 def test_epochs_and_offsets_below_zero_are_refused(
     stage: Stage, state_epoch: int, start: int

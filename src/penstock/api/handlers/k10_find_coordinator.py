@@ -1,8 +1,8 @@
-"""FindCoordinator: which broker looks after a group, or a transactional id.
+"""FindCoordinator: which broker looks after a group, a transactional id, or a share.
 
 Version 1 brought the type of the key, 4 several keys in one request (KIP-699). The first that asks
-makes the topic that what it asks about is kept in. Share groups are refused, with an error that
-clients do not try again: they are not supported yet.
+makes the topic that what it asks about is kept in. Version 6 brought shares: partitions in share
+groups, of which brokers ask. A share group itself is a group.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Change, Outcome
 from penstock.api.slices import in_slices, written
+from penstock.coordination.share.names import read_name
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.image import Image
-from penstock.metadata.internal_topics import OFFSETS, TRANSACTIONS, create_internal_topic
+from penstock.metadata.internal_topics import OFFSETS, SHARES, TRANSACTIONS, create_internal_topic
 from penstock.metadata.records import BrokerRecord, PartitionRecord, TopicRecord
 from penstock.wire.messages.k10_find_coordinator import (
     Coordinator,
@@ -28,14 +29,18 @@ from penstock.wire.messages.k10_find_coordinator import (
 R = TypeVar("R")
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
-MANY_KEYS_SINCE = 4
-TOPICS = {GROUP: OFFSETS, TRANSACTION: TRANSACTIONS}
+MANY_KEYS_SINCE, SHARES_SINCE = 4, 6
+TOPICS = {GROUP: OFFSETS, TRANSACTION: TRANSACTIONS, SHARE: SHARES}
 
 
 def find_coordinator(
     broker: Broker, request: FindCoordinatorRequest, call: Call
 ) -> Outcome[FindCoordinatorResponse]:
     kind = request.key_type
+    if kind == SHARE and call.version < SHARES_SINCE:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST, f"shares are asked for from version {SHARES_SINCE} on"
+        )
 
     def answer(_: object) -> Outcome[FindCoordinatorResponse]:
         if call.version < MANY_KEYS_SINCE:
@@ -84,18 +89,23 @@ def _found(broker: Broker, kind: int, key: str) -> Coordinator:
 
 
 def _coordinator(broker: Broker, kind: int, key: str) -> BrokerRecord:
-    if kind not in TOPICS:
-        problem = f"{kind} is no coordinator's type"
-        if kind == SHARE:
-            problem = "share groups are not supported yet"
-        raise Refused(ErrorCode.INVALID_REQUEST, problem)
-    _, partition = (broker.groups if kind == GROUP else broker.transactions).place(key)
+    partition = _place(broker, kind, key)
     member = broker.image.brokers.get(partition.leader)
     if member is None or not _is_known_to_lead(broker, partition):
         raise Refused(
             ErrorCode.COORDINATOR_NOT_AVAILABLE, "the broker that looks after it is away; try again"
         )
     return member.record
+
+
+def _place(broker: Broker, kind: int, key: str) -> PartitionRecord:
+    if kind == GROUP:
+        return broker.groups.place(key)[1]
+    if kind == TRANSACTION:
+        return broker.transactions.place(key)[1]
+    if kind == SHARE:
+        return broker.shares.place(read_name(key).name)[1]
+    raise Refused(ErrorCode.INVALID_REQUEST, f"{kind} is no coordinator's type")
 
 
 def _is_known_to_lead(broker: Broker, partition: PartitionRecord) -> bool:

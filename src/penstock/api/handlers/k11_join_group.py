@@ -23,6 +23,7 @@ from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.members import check_length
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
@@ -51,6 +52,11 @@ def join_group(broker: Broker, request: JoinGroupRequest, call: Call) -> Outcome
     def decide(turn: Turn, group: Group) -> JoinGroupResponse | None:
         if isinstance(group.body, Classic):
             return join(turn, group, group.body, request, joiner)
+        if isinstance(group.body, ShareGroup):
+            raise Refused(
+                ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+                f"{group.name[:300]!r} is a share group: consumer groups need names of their own",
+            )
         return classic_members.join(turn, group, group.body, request, joiner)
 
     return _in_slices(broker, call.version, shard.decide(request.group_id, decide))

@@ -13,6 +13,8 @@ from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.syncing import heartbeat as classic_heartbeat
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.members import unknown_member
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -31,6 +33,8 @@ def heartbeat(broker: Broker, request: HeartbeatRequest, call: Call) -> Outcome[
         who = request.member_id, request.group_instance_id, request.generation_id
         if isinstance(group.body, Classic):
             classic_heartbeat(turn, group.body, *who)
+        elif isinstance(group.body, ShareGroup):
+            raise unknown_member(request.member_id)
         else:
             classic_members.heartbeat(turn, group, group.body, *who)
         return HeartbeatResponse()

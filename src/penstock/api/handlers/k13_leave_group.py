@@ -18,6 +18,8 @@ from penstock.coordination.group.classic.leaving import leave
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.members import unknown_member
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
@@ -97,6 +99,8 @@ def _leave_each(turn: Turn, group: Group, members: list[MemberIdentity]) -> list
     """In a group of KIP-848 all at once: its events are applied when the turn is over."""
     if isinstance(group.body, Classic):
         return [_code(turn, group, each) for each in members]
+    if isinstance(group.body, ShareGroup):
+        return [ErrorCode.UNKNOWN_MEMBER_ID for _ in members]
     who = [(each.member_id, each.group_instance_id) for each in members]
     return classic_members.leave_each(turn, group, group.body, who)
 
@@ -112,5 +116,7 @@ def _code(turn: Turn, group: Group, who: MemberIdentity) -> ErrorCode:
 def _leave(turn: Turn, group: Group, who: MemberIdentity) -> None:
     if isinstance(group.body, Classic):
         leave(turn, group, group.body, who.member_id, who.group_instance_id)
+    elif isinstance(group.body, ShareGroup):
+        raise unknown_member(who.member_id)
     else:
         classic_members.leave(turn, group, group.body, who.member_id, who.group_instance_id)

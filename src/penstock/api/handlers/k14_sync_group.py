@@ -21,6 +21,8 @@ from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.syncing import sync
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.members import unknown_member
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 from penstock.wire.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -45,6 +47,8 @@ def _decide(
             if brings_plan(group.body, request):
                 shard.check_can_commit()  # everyone is told of it in the same turn
             return sync(turn, group, group.body, request, ready)
+        if isinstance(group.body, ShareGroup):
+            raise unknown_member(request.member_id)
         return classic_members.sync(turn, group, group.body, request)
 
     return shard.decide(request.group_id, decide)

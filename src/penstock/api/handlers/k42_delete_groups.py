@@ -2,7 +2,8 @@
 
 Whether a group may go is decided once, and from then on nobody can join it. Everything else goes on
 meanwhile: a group that has many offsets loses them in several turns, and ends with the last one,
-whether its client waits for that or not.
+whether its client waits for that or not. A share group ends when its shares are gone, which nobody
+waits for.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class _Deletion:
     def _end(self, shard: Shard[Group], group: Group) -> Steps[None]:
         """It is decided: what cannot be done now is done later, and is no reason to refuse."""
         yield from self._pause()
-        while group.is_ending and shard.kept.get(group.name) is group:
+        while protocols.ends_in_turns(group) and shard.kept.get(group.name) is group:
             try:
                 self._take_turn(shard, group, protocols.end_on)
             except Refused:

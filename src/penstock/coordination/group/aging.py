@@ -8,6 +8,7 @@ from itertools import islice
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import MINUTE_MS, NEVER_MS, OFFSETS_A_TURN, count, forget
 from penstock.coordination.group.protocols import write_end
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 
 
@@ -23,8 +24,9 @@ class Aging:
     def go_on(self, turn: Turn, group: Group) -> None:
         """Only without members: a group that has some, however quiet, keeps its place. It may have
         got them since the last turn. So does one of which a transaction is about to commit
-        offsets."""
-        if not group.is_empty or group.pending is not None:
+        offsets. Share groups have none, and stay until somebody deletes them."""
+        is_share = isinstance(group.body, ShareGroup)
+        if is_share or not group.is_empty or group.pending is not None:
             self.is_done = True
             return
         places = list(islice(self._places, OFFSETS_A_TURN))

@@ -17,16 +17,20 @@ from penstock.coordination.group.consumer import stored as consumer_stored
 from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.offsets import Committed
 from penstock.coordination.group.pending import Pending
+from penstock.coordination.group.share import stored as share_stored
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Event
 from penstock.wire.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from penstock.wire.stored_codec import StoredKey
 
 Apply = Callable[["Groups", Any, Any], None]
+Body = Classic | Consumer | ShareGroup
 
 
 class Group:
     """A group's members are of the classic protocol, or of the one of KIP-848 (`Consumer`), which
-    may have classic members among them. Without members it is whatever it was last."""
+    may have classic members among them, or share what they read (`ShareGroup`). Without members it
+    is whatever it was last."""
 
     __slots__ = (
         "body",
@@ -42,7 +46,7 @@ class Group:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.body: Classic | Consumer = Classic()
+        self.body: Body = Classic()
         self.offsets: dict[str, dict[int, Committed]] = {}
         """By topic and partition."""
         self.pending: Pending | None = None
@@ -59,7 +63,7 @@ class Group:
         self.wake_ms: float | None = None
         """When it is going to be looked at, if nothing happens before."""
 
-    def become(self, body: Classic | Consumer) -> None:
+    def become(self, body: Body) -> None:
         self.body = body
 
     @property
@@ -69,7 +73,7 @@ class Group:
     @property
     def is_ending(self) -> bool:
         """It is being deleted: nobody can join it any more, nor see what is left of it."""
-        return isinstance(self.body, Classic) and self.body.is_ending
+        return not isinstance(self.body, Consumer) and self.body.is_ending
 
     @property
     def has_work(self) -> bool:
@@ -88,6 +92,8 @@ class Groups:
         """By group, what of it could not be read. It is not known then what the group is."""
         self._writing: dict[int, dict[str, None]] = {}
         """By producer id, the groups of which its open transaction has committed offsets."""
+        self.at_work: dict[str, None] = {}
+        """Share groups of which some shares have yet to be set up, or to go."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -106,6 +112,12 @@ class Groups:
 
     def remove(self, name: str) -> None:
         self._groups.pop(name, None)
+
+    def note_shares(self, name: str, *, has_work: bool) -> None:
+        if has_work:
+            self.at_work[name] = None
+        else:
+            self.at_work.pop(name, None)
 
     def intern(self, text: str) -> str:
         """Names of topics and the like come again and again: one copy will do."""
@@ -155,4 +167,5 @@ APPLY: dict[type[StoredKey], Apply] = {
     OffsetCommitKey: offsets.apply_commit,
     **classic_stored.APPLY,
     **consumer_stored.APPLY,
+    **share_stored.APPLY,
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.classic.subscriptions import Topics, subscriptions, topics_of
 from penstock.coordination.group.groups import Group
+from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.pace import Pace
 
 Source = bytes | frozenset[str]
@@ -54,9 +55,11 @@ class Readers:
         return self.topics if None in self._found(group) else self.read(group)
 
     def _named(self, group: Group) -> frozenset[str]:
-        """By members of KIP-848, who are counted by topic."""
+        """By members of KIP-848, who are counted by topic, and of share groups, who are few."""
         if isinstance(group.body, Classic):
             return frozenset()
+        if isinstance(group.body, ShareGroup):
+            return frozenset(filter(group.body.reads, self.topics))
         users = group.body.interests.users
         return frozenset(name for name in self.topics if name in users)
 
@@ -64,4 +67,6 @@ class Readers:
 def _sources(group: Group) -> set[Source]:
     if isinstance(group.body, Classic):
         return set(subscriptions(group.body))
+    if isinstance(group.body, ShareGroup):
+        return set()
     return {each.topics for each in group.body.regexes.values()}

@@ -40,15 +40,19 @@ class Written(NamedTuple):
 
 
 def initialize(turn: Turn, share: Share, state_epoch: int, start_offset: int) -> ErrorCode:
-    """The share begins, or begins anew, at an offset; -1 leaves it to its leader where."""
+    """The share begins, or begins anew, at an offset; -1 leaves it to its leader where. In an epoch
+    in which it has begun it does not do so again: whoever asks may have asked before, and a leader
+    may be at work by now."""
     _check_place(turn, share)
     if state_epoch < 0 or start_offset < NOWHERE:
         raise _wrong("a share has a state epoch from 0 on, and a start offset from -1 on")
     known = share.state
     if known is not None:
         _check_state_epoch(known, state_epoch)
-        if (known.state_epoch, known.start_offset) == (state_epoch, start_offset):
-            return ErrorCode.NONE
+        if state_epoch == known.state_epoch:
+            if start_offset in (NOWHERE, known.start_offset):
+                return ErrorCode.NONE
+            _check_has_not_begun(known)
     count = UNKNOWN if start_offset == NOWHERE else 0
     write_snapshot(turn, share, State(state_epoch, 0, start_offset, count, ()))
     return ErrorCode.NONE
@@ -169,6 +173,15 @@ def _check_state_epoch(known: State, state_epoch: int) -> None:
         raise Refused(
             ErrorCode.FENCED_STATE_EPOCH,
             f"the share's state epoch is {known.state_epoch}, {state_epoch} is over: read it again",
+        )
+
+
+def _check_has_not_begun(known: State) -> None:
+    if known.start_offset != NOWHERE:
+        raise Refused(
+            ErrorCode.FENCED_STATE_EPOCH,
+            f"the share has begun at {known.start_offset} in state epoch {known.state_epoch}: take "
+            "the next one to set it to something else",
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.coordination.kind import Kind
+from penstock.coordination.kind import NAME_CHARS_MAX, Kind
 from penstock.coordination.share import forgetting
+from penstock.coordination.share.names import BESIDE_GROUP_CHARS_MAX
 from penstock.coordination.share.state import Share, Shares
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode
@@ -24,4 +25,5 @@ SHARE: Kind[Share] = Kind(
     begin=forgetting.begin,
     expire=forgetting.expire,
     has_left_traces=_leaves_no_traces,
+    name_chars_max=NAME_CHARS_MAX + BESIDE_GROUP_CHARS_MAX,
 )

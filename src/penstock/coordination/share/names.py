@@ -10,6 +10,8 @@ from penstock.errors import ErrorCode, Refused
 _ID_CHARS = 22
 _INDEX_MAX = (1 << 31) - 1
 _INDEX_DIGITS = 10
+BESIDE_GROUP_CHARS_MAX = _ID_CHARS + _INDEX_DIGITS + 2
+"""Of a name: what is not the group's, which may be as long as that of any group."""
 
 
 class ShareKey(NamedTuple):

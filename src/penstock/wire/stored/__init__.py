@@ -19,6 +19,12 @@ RECORDS = {
         6: ("consumer_group_target_assignment_metadata", "ConsumerGroupTargetAssignmentMetadata"),
         7: ("consumer_group_target_assignment_member", "ConsumerGroupTargetAssignmentMember"),
         8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
+        10: ("share_group_member_metadata", "ShareGroupMemberMetadata"),
+        11: ("share_group_metadata", "ShareGroupMetadata"),
+        12: ("share_group_target_assignment_metadata", "ShareGroupTargetAssignmentMetadata"),
+        13: ("share_group_target_assignment_member", "ShareGroupTargetAssignmentMember"),
+        14: ("share_group_current_member_assignment", "ShareGroupCurrentMemberAssignment"),
+        15: ("share_group_state_partition_metadata", "ShareGroupStatePartitionMetadata"),
         16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
     },
     "__share_group_state": {

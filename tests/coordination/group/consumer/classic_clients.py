@@ -12,6 +12,7 @@ from penstock.coordination.group.classic.joining import Joiner
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.consumer import classic_members
 from penstock.coordination.group.consumer.embedded import by_id, plan_of
+from penstock.coordination.group.consumer.state import Consumer
 from penstock.coordination.group.groups import Group
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
@@ -105,6 +106,7 @@ class ClassicClient:
         def decide(turn: Turn, group: Group) -> JoinGroupResponse | None:
             if isinstance(group.body, Classic):
                 return joining.join(turn, group, group.body, request, joiner)
+            assert isinstance(group.body, Consumer)
             return classic_members.join(turn, group, group.body, request, joiner)
 
         return self.stage.run(decide, reply=("join", self))
@@ -134,6 +136,7 @@ class ClassicClient:
         def decide(turn: Turn, group: Group) -> SyncGroupResponse | None:
             if isinstance(group.body, Classic):
                 return syncing.sync(turn, group, group.body, request)
+            assert isinstance(group.body, Consumer)
             return classic_members.sync(turn, group, group.body, request)
 
         return self.stage.run(decide, reply=("sync", self))
@@ -150,6 +153,7 @@ class ClassicClient:
             if isinstance(group.body, Classic):
                 syncing.heartbeat(turn, group.body, *who)
             else:
+                assert isinstance(group.body, Consumer)
                 classic_members.heartbeat(turn, group, group.body, *who)
 
         try:
@@ -171,7 +175,7 @@ class ClassicClient:
 
     def leave(self) -> None:
         def decide(turn: Turn, group: Group) -> Any:
-            assert not isinstance(group.body, Classic)
+            assert isinstance(group.body, Consumer)
             return classic_members.leave(turn, group, group.body, self.id, self.instance_id)
 
         self.stage.run(decide)

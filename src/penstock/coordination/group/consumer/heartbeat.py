@@ -94,7 +94,7 @@ def _draft(
     body = group.body
     if isinstance(body, Consumer):
         return Draft(turn, group.name, body)
-    if request.member_epoch != JOIN:
+    if not isinstance(body, Classic) or request.member_epoch != JOIN:
         raise no_such_group(group.name)
     return upgraded(turn, group, body, ready)
 

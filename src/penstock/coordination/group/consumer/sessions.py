@@ -56,4 +56,8 @@ def _has_gone_on(body: Consumer, before: Holding, member: ConsumerMember) -> boo
 def interval_ms(turn: Turn, group: str, size: int) -> int:
     """How often members are to send heartbeats."""
     given = turn.image.settings.of_group(group).consumer_heartbeat_interval_ms
-    return given or min(max(size * INTERVAL_MS_EACH, INTERVAL_MS_MIN), INTERVAL_MS_MAX)
+    return given or interval_by_size(size)
+
+
+def interval_by_size(size: int) -> int:
+    return min(max(size * INTERVAL_MS_EACH, INTERVAL_MS_MIN), INTERVAL_MS_MAX)

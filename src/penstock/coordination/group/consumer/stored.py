@@ -42,7 +42,7 @@ def write_end(turn: Turn, group: Group, ends: Sequence[Event] | None = None) -> 
     """All that is stored of it goes, apart from offsets. `ends`: of its members, where they were
     made ready."""
     body, name = group.body, group.name
-    if isinstance(body, Classic):
+    if not isinstance(body, Consumer):
         return
     if ends is None:
         ends = [event for member_id in body.members for event in member_ends(name, member_id)]

@@ -26,7 +26,7 @@ from penstock.client.share_link import Who
 from penstock.client.share_links import Links
 from penstock.client.share_locks import LOOK_EVERY_S, Locks
 from penstock.client.share_membership import Membership
-from penstock.client.share_shelf import Shelf
+from penstock.client.share_shelf import Shelf, Ticket
 from penstock.errors import ErrorCode
 from penstock.sharing.acknowledging import Answer
 
@@ -106,18 +106,27 @@ class ShareMember:
         """The same; waits until something comes, or for so long, or until it is called off."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while not (found := self.take(most)):
+            if self.is_called_off:
+                return []
             woken = threading.Event()
-            ticket = self.shelf.listen(most, woken.set)
-            self._ring()
+            ticket = self.listen(most, woken.set)
             try:
                 left_s = None if deadline is None else deadline - time.monotonic()
                 if not woken.wait(left_s):
                     return self.take(most)
             finally:
-                self.shelf.withdraw(ticket)
-            if not self.shelf.has_waiting and self.is_called_off:
-                return []
+                self.withdraw(ticket)
         return found
+
+    def listen(self, most: int, wake: Callable[[], None]) -> Ticket:
+        """For who waits in another way: `wake` is called once, from a thread of ours, when it is
+        worth to look again. `withdraw` it after that, too."""
+        ticket = self.shelf.listen(most, wake)
+        self._ring()
+        return ticket
+
+    def withdraw(self, ticket: Ticket) -> None:
+        self.shelf.withdraw(ticket)
 
     is_called_off = False
 

@@ -28,7 +28,7 @@ class Shelf:
 
     def __init__(self, prefetch: int, clock: Callable[[], float]) -> None:
         self.lock = threading.Lock()
-        self._prefetch = prefetch
+        self.prefetch = prefetch
         self._clock = clock
         self._waiting: deque[Held] = deque()
         self._tickets: dict[int, Ticket] = {}
@@ -61,10 +61,6 @@ class Shelf:
     def withdraw(self, ticket: Ticket) -> None:
         with self.lock:
             self._tickets.pop(ticket.number, None)
-
-    @property
-    def has_waiting(self) -> bool:
-        return bool(self._waiting)
 
     @property
     def is_low(self) -> bool:
@@ -115,7 +111,7 @@ class Shelf:
 
     @property
     def _ahead(self) -> int:
-        return min(self._prefetch, max(self._taken, self._taken_before))
+        return min(self.prefetch, max(self._taken, self._taken_before))
 
     def _count_rate(self) -> None:
         now = self._clock()

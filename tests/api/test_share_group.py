@@ -53,8 +53,10 @@ def set_up(room: Room) -> None:
 def test_a_member_joins_and_is_told_when_to_come_again(room: Room) -> None:
     answer = room.tell(beat())
     assert (answer.error_code, answer.member_id, answer.member_epoch) == (0, "m1", 1)
-    assert answer.heartbeat_interval_ms == 500
+    assert answer.heartbeat_interval_ms == 100
     assert answer.assignment.topic_partitions == []
+    set_up(room)
+    assert room.tell(beat(1)).heartbeat_interval_ms == 500
 
 
 def test_the_answer_waits_until_the_member_is_stored(room: Room) -> None:

@@ -44,7 +44,9 @@ def list_groups(
         rests = [Rest(shard, shard.end) for shard in committing]
         return once_committed(rests, ListGroupsResponse(groups=listed))
 
-    groups = [(shard.leader, group) for shard in shards for group in shard.kept]
+    groups = [
+        (shard.leader, group) for shard in shards for group in shard.kept if not group.is_ending
+    ]
     if not request.reads_topic:
         return in_slices(broker, written(call.version, _chosen(request, groups)), respond)
 

@@ -24,6 +24,7 @@ from penstock.wire.messages.k09_offset_fetch import (
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
 from penstock.wire.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from penstock.wire.messages.k15_describe_groups import DescribeGroupsRequest
+from penstock.wire.messages.k16_list_groups import ListGroupsRequest
 from penstock.wire.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -199,6 +200,18 @@ def test_a_classic_group_is_not_joined_as_a_share_group(room: Room) -> None:
     answer = room.tell(beat())
     assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert "is a consumer group" in answer.error_message
+
+
+def test_who_asks_for_readers_of_a_topic_is_told_of_share_groups_too(room: Room) -> None:
+    def readers() -> list[tuple[str, str, bool]]:
+        answer = room.tell(ListGroupsRequest(reads_topic="orders"))
+        return [(each.group_id, each.group_type, each.is_reading) for each in answer.groups]
+
+    assert readers() == []
+    room.tell(beat())
+    assert readers() == [(GROUP, "Share", True)]
+    room.tell(beat(-1))
+    assert readers() == [(GROUP, "Share", False)]
 
 
 def test_a_group_without_members_does_not_grow_old(room: Room) -> None:

@@ -81,10 +81,7 @@ def _tend_sessions(turn: Turn, group: str, body: ShareGroup) -> None:
 
 def topics_changed(turn: Turn, group: Group, body: ShareGroup, topics: Iterable[str]) -> None:
     """Their partitions are others now, or they are new, or gone."""
-    known = {
-        part.name for part in (*body.begun.initializing.values(), *body.begun.initialized.values())
-    }
-    if any(name in known or body.reads(name) for name in topics):
+    if any(body.begun.has(name) or body.reads(name) for name in topics):
         look_again(turn, group, body)
 
 

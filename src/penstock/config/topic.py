@@ -274,6 +274,11 @@ class TopicConfig:
         broker_name="log.roll.ms",
         doc="A new segment file is begun when the first record of the old one is so old.",
     )
+    takes_dead_letters: bool = setting(
+        "errors.deadletterqueue.group.enable",
+        False,
+        doc="Whether share groups may send their dead letters to this topic.",
+    )
     unclean_leader_election_enable: bool = setting(
         "unclean.leader.election.enable",
         False,

@@ -148,7 +148,7 @@ class Node:
         self.group_upkeep = GroupUpkeep(world.disk, self.door)
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
         self.share_upkeep = ShareUpkeep(world, self.door)
-        self.sharing = Sharing(self.door)
+        self.sharing = Sharing(world.network, self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)

@@ -7,9 +7,11 @@ if TYPE_CHECKING:
     from penstock.sdk.admin import Admin as Admin
     from penstock.sdk.aio_consumer import AsyncConsumer as AsyncConsumer
     from penstock.sdk.aio_producer import AsyncProducer as AsyncProducer
+    from penstock.sdk.aio_queue import AsyncQueue as AsyncQueue
     from penstock.sdk.consumer import Consumer as Consumer
     from penstock.sdk.errors import PenstockError as PenstockError
     from penstock.sdk.producer import Producer as Producer
+    from penstock.sdk.queue import Queue as Queue
 
 __version__ = "0.1.0"
 
@@ -17,9 +19,11 @@ SDK = {
     "Admin": "penstock.sdk.admin",
     "AsyncConsumer": "penstock.sdk.aio_consumer",
     "AsyncProducer": "penstock.sdk.aio_producer",
+    "AsyncQueue": "penstock.sdk.aio_queue",
     "Consumer": "penstock.sdk.consumer",
     "PenstockError": "penstock.sdk.errors",
     "Producer": "penstock.sdk.producer",
+    "Queue": "penstock.sdk.queue",
 }
 """What programs use, and where it is: loaded when it is asked for, as a broker needs none of it."""
 
@@ -32,7 +36,16 @@ if not TYPE_CHECKING:  # a type checker shall say so of a name that is not there
         return getattr(import_module(SDK[name]), name)
 
 
-__all__ = ["Admin", "AsyncConsumer", "AsyncProducer", "Consumer", "PenstockError", "Producer"]
+__all__ = [
+    "Admin",
+    "AsyncConsumer",
+    "AsyncProducer",
+    "AsyncQueue",
+    "Consumer",
+    "PenstockError",
+    "Producer",
+    "Queue",
+]
 
 
 def __dir__() -> list[str]:

@@ -229,9 +229,12 @@ class WireClient:
         if known:
             known.close()
         self._connections.pop(address, None)
-        made = Connection.open(address, self._client_id, deadline, self._dial)
-        self._connections[address] = made
+        made = self._connections[address] = self.dial(address, deadline)
         return made
+
+    def dial(self, address: Address, deadline: float) -> Connection:
+        """A connection of the caller's own, which closes it."""
+        return Connection.open(address, self._client_id, deadline, self._dial)
 
 
 def _is_undecided(error: ClientError) -> bool:

@@ -25,6 +25,7 @@ M = TypeVar("M", bound=Message)
 _SIZE = Struct(">i")
 _RESPONSE_BYTES_MAX = 512 << 20
 """More is not announced by a broker, but by something else that listens on that port."""
+_TAKEN_BYTES_MAX = 1 << 20
 _ERROR_CODE = Struct(">4xh")
 _CONNECT_S_MAX = 10.0
 
@@ -75,6 +76,8 @@ class Connection:
         self._versions: dict[int, tuple[int, int]] = {}
         self._awaited: deque[_Awaited] = deque()
         self._correlation_id = 0
+        self._gathered = bytearray()
+        """Of an answer that is not there whole: see `take`."""
 
     @classmethod
     def open(cls, address: Address, client_id: str, deadline: float, dial: Dial) -> Connection:
@@ -147,6 +150,23 @@ class Connection:
         """The answer to the oldest request that has none yet."""
         return self._decode(kind, self._receive_frame(deadline))
 
+    def take(self, kind: type[M]) -> M | None:
+        """The same, if all of it has come by now: this waits for nothing. Who has begun to take an
+        answer takes it to its end."""
+        if not self._gather(_SIZE.size):
+            return None
+        (size,) = _SIZE.unpack_from(self._gathered)
+        if not 4 <= size <= _RESPONSE_BYTES_MAX:
+            raise self._nonsense("answers in no form that a Kafka broker would")
+        if not self._gather(_SIZE.size + size):
+            return None
+        whole, self._gathered = memoryview(self._gathered)[_SIZE.size :], bytearray()
+        return self._decode(kind, whole)
+
+    def fileno(self) -> int:
+        """For who waits for several connections at once."""
+        return self._sock.fileno()
+
     def close(self) -> None:
         self.is_open = False
         self._sock.close()
@@ -181,6 +201,21 @@ class Connection:
                 raise self._lost(ConnectionError("it closed the connection"))
             filled += count
         return whole
+
+    def _gather(self, size: int) -> bool:
+        """Whether so many bytes of the next answer have come."""
+        while (missing := size - len(self._gathered)) > 0:
+            try:
+                self._sock.settimeout(0)
+                data = self._sock.recv(min(missing, _TAKEN_BYTES_MAX))
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                raise self._lost(error) from None
+            if not data:
+                raise self._lost(ConnectionError("it closed the connection"))
+            self._gathered += data
+        return True
 
     def _decode(self, kind: type[M], answer: memoryview) -> M:
         awaited = self._awaited.popleft()

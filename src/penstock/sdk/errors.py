@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from typing import Any
 
 
@@ -69,6 +70,20 @@ class Fenced(PenstockError):
 class TransactionAborted(PenstockError):
     """Nothing of the transaction is to be seen by readers of committed messages. It may be tried
     again."""
+
+
+class LockLost(PenstockError):
+    """A job was not ours any more when it was acknowledged: its lock had ended, or the broker that
+    gave it was lost. Another worker gets it, or has got it."""
+
+    def __init__(self, message: str, *, may_be_stored: bool = False) -> None:
+        super().__init__(message, "INVALID_RECORD_STATE")
+        self.may_be_stored = may_be_stored
+        """The connection was lost before the answer had come: it may have been stored, or not."""
+
+
+class Empty(PenstockError, queue.Empty):
+    """No job has come in the time that was given, or `stop` was called."""
 
 
 class TopicExists(PenstockError):

@@ -25,6 +25,14 @@ class Deserializer(Protocol[Out_co]):
     def deserialize(self, data: bytes, /) -> Out_co: ...
 
 
+class Serde(Protocol[T]):
+    """Both, as a queue needs it. All of ours are that."""
+
+    def serialize(self, value: T, /) -> bytes: ...
+
+    def deserialize(self, data: bytes, /) -> T: ...
+
+
 Text = str | bytes | int
 """What is sent as text."""
 

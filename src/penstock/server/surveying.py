@@ -26,6 +26,7 @@ from penstock.wire.messages.k09_offset_fetch import (
 from penstock.wire.messages.k16_list_groups import ListGroupsRequest, ListGroupsResponse
 
 LATEST, EARLIEST = -1, -2
+SHARE = "Share"
 DEBUGGING = -2
 READ_COMMITTED = 1
 LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
@@ -171,6 +172,17 @@ class Surveyor:
         self._check_covered(covered)
         return readers
 
+    async def share_groups(self, topic: str) -> dict[str, bool]:
+        """Share groups that read a topic, or have begun to: whether they have members that do."""
+        covered: set[int] = set()
+        found: dict[str, bool] = {}
+        for node_id in list(self._image.brokers):
+            take = partial(_take_share_groups, found, covered)
+            request = ListGroupsRequest(reads_topic=topic)
+            await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
+        self._check_covered(covered)
+        return found
+
     def _check_covered(self, covered: set[int]) -> None:
         offsets = self._image.topic(OFFSETS)
         if offsets is not None and not covered >= set(range(offsets.record.partitions)):
@@ -230,10 +242,28 @@ def _take_done(
 
 
 def _take_groups(found: dict[str, bool], covered: set[int], answer: ListGroupsResponse) -> None:
+    """Of share groups those with members: the others have no offsets to go by."""
+    _take_covered(covered, answer)
+    found.update(
+        (group.group_id, group.is_reading)
+        for group in answer.groups
+        if group.is_reading or group.group_type != SHARE
+    )
+
+
+def _take_share_groups(
+    found: dict[str, bool], covered: set[int], answer: ListGroupsResponse
+) -> None:
+    _take_covered(covered, answer)
+    found.update(
+        (group.group_id, group.is_reading) for group in answer.groups if group.group_type == SHARE
+    )
+
+
+def _take_covered(covered: set[int], answer: ListGroupsResponse) -> None:
     if answer.error_code:
         raise _unknown(f"groups are not known: {ErrorCode(answer.error_code).name}")
     covered.update(answer.coordinated)
-    found.update((group.group_id, group.is_reading) for group in answer.groups)
 
 
 def _take_committed(found: dict[str, dict[int, int]], answer: OffsetFetchResponse) -> None:

@@ -28,6 +28,14 @@ def initialized(
     draft.write()
 
 
+def has_shares_of(group: Group, topic_id: bytes) -> bool:
+    """Whether it has begun with a topic, or is about to."""
+    body = group.body
+    return isinstance(body, ShareGroup) and (
+        topic_id in body.begun.initialized or topic_id in body.begun.initializing
+    )
+
+
 def delete_topics(turn: Turn, group: Group, topic_ids: Collection[bytes]) -> None:
     """A group without members is to forget where it is in these topics."""
     body = _empty_body(group)

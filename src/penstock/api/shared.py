@@ -62,7 +62,9 @@ class Shared:
 
     @property
     def limits(self) -> Limits:
-        return limits_of(self._broker.image.settings.of_group(self.key.group))
+        """Dead letters of a topic do not go to the same topic again: it has them."""
+        config = self._broker.image.settings.of_group(self.key.group)
+        return limits_of(config, buries=config.dead_letter_topic not in ("", self.leader.topic))
 
     @property
     def end(self) -> int:

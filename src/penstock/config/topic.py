@@ -193,6 +193,12 @@ class TopicConfig:
         broker_name="log.preallocate",
         doc="Accepted for compatibility; segments are never preallocated.",
     )
+    deletes_on_ack: bool = setting(
+        "queue.delete.on.ack",
+        False,
+        doc="Whether records go away once all share groups that read the topic have accepted them, "
+        "or given them up. Retention holds all the same. Not for compacted topics.",
+    )
     record_validation: str = setting(
         "record.validation",
         "batch",
@@ -273,6 +279,11 @@ class TopicConfig:
         at_least=1,
         broker_name="log.roll.ms",
         doc="A new segment file is begun when the first record of the old one is so old.",
+    )
+    takes_dead_letters: bool = setting(
+        "errors.deadletterqueue.group.enable",
+        False,
+        doc="Whether share groups may send their dead letters to this topic.",
     )
     unclean_leader_election_enable: bool = setting(
         "unclean.leader.election.enable",

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.config import SAME_EVERYWHERE
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata import group_settings, topic_settings
+from penstock.metadata import dead_letters, group_settings, topic_settings
 from penstock.metadata.changes import Commit, existing_topic, rewrite_topic
 from penstock.metadata.closing import with_configs
 from penstock.metadata.cluster import Held
@@ -133,7 +133,9 @@ def _refuse_shared(configs: Mapping[str, str], before: Mapping[str, str]) -> Non
 
 def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:
     group_settings.check_name(name)
-    group_settings.check_together(configs, image.settings.layers())
+    layers = image.settings.layers()
+    group_settings.check_together(configs, layers)
+    dead_letters.check_group(image, group_settings.effective(configs, layers))
     held = image.settings.group_config(name)
     if held is None:
         if not configs:

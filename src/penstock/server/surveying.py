@@ -32,6 +32,7 @@ from penstock.wire.messages.k16_list_groups import (
 )
 
 LATEST, EARLIEST = -1, -2
+SHARE = "Share"
 DEBUGGING = -2
 READ_COMMITTED = 1
 LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
@@ -39,7 +40,6 @@ LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
 PARTITIONS_A_REQUEST = 1000
 PLACES_A_REQUEST = 2000
 """Groups times partitions."""
-SHARE = "Share"
 """The type of groups whose shares say where they are."""
 NEAR = 10_000
 """Offsets before the end: who is farther from it has records to read."""
@@ -197,6 +197,17 @@ class Surveyor:
                     raise _unknown(f"where share group {group} is is not known: {state.message}")
                 found[group][key.partition] = state.start_offset
         return found
+
+    async def share_groups(self, topic: str) -> dict[str, bool]:
+        """Share groups that read a topic, or have begun to: whether they have members that do."""
+        covered: set[int] = set()
+        listed: dict[str, ListedGroup] = {}
+        for node_id in list(self._image.brokers):
+            take = partial(_take_groups, listed, covered)
+            request = ListGroupsRequest(reads_topic=topic)
+            await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
+        self._check_covered(covered)
+        return {name: each.is_reading for name, each in listed.items() if each.group_type == SHARE}
 
     def _check_covered(self, covered: set[int]) -> None:
         offsets = self._image.topic(OFFSETS)

@@ -7,7 +7,13 @@ from tests.api.desk import Desk
 
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
-from penstock.metadata.features import GROUP_VERSION, INITIAL, SUPPORTED, TRANSACTION_VERSION
+from penstock.metadata.features import (
+    GROUP_VERSION,
+    INITIAL,
+    SHARE_VERSION,
+    SUPPORTED,
+    TRANSACTION_VERSION,
+)
 from penstock.metadata.records import (
     FEATURES,
     BrokerRecord,
@@ -84,7 +90,7 @@ def test_a_feature_that_comes_twice_is_refused(able: Desk) -> None:
     assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
-@pytest.mark.parametrize("name", ["share.version", "kraft.version"])
+@pytest.mark.parametrize("name", ["streams.version", "kraft.version"])
 def test_a_feature_that_no_broker_knows_is_refused_and_told_of(desk: Desk, name: str) -> None:
     desk.register(1)
     answer = desk.ask(UpdateFeaturesRequest(60_000, [FeatureUpdateKey(name, 1)]))
@@ -96,7 +102,7 @@ def test_a_feature_that_no_broker_knows_is_refused_and_told_of(desk: Desk, name:
 @pytest.mark.parametrize("kind", [UPGRADE, SAFE_DOWNGRADE])
 def test_a_feature_that_no_broker_knows_may_be_switched_off(desk: Desk, kind: int) -> None:
     desk.register(1)
-    wanted = FeatureUpdateKey("share.version", 0, upgrade_type=kind)
+    wanted = FeatureUpdateKey("streams.version", 0, upgrade_type=kind)
     answer = desk.ask(UpdateFeaturesRequest(60_000, [wanted]))
     assert answer.error_code == ErrorCode.NONE
     assert desk.image.finalized_features == INITIAL
@@ -159,6 +165,7 @@ def test_api_versions_lists_levels_that_every_client_can_read(aged: Desk, versio
     assert listed == {
         FEATURE: SUPPORTED[FEATURE],
         GROUP_VERSION: (lowest, 1),
+        SHARE_VERSION: (lowest, 1),
         TRANSACTION_VERSION: (lowest, 2),
     }
     finalized = {each.name: each.max_version_level for each in answer.finalized_features}

@@ -381,22 +381,22 @@ def test_a_broker_that_cannot_do_what_the_cluster_does_is_refused(cluster: Clust
 def wide_cluster() -> Cluster:
     cluster = Cluster()
     for number in (1, 2):
-        features = {**SUPPORTED, "penstock.version": (1, 2), "share.version": (0, number)}
+        features = {**SUPPORTED, "penstock.version": (1, 2), "streams.version": (0, number)}
         cluster.register(broker(number, features=features), "s")
     return cluster
 
 
 def test_features_are_raised_lowered_and_taken_away() -> None:
     cluster = wide_cluster()
-    update = [FeatureUpdate("penstock.version", 2), FeatureUpdate("share.version", 1)]
+    update = [FeatureUpdate("penstock.version", 2), FeatureUpdate("streams.version", 1)]
     cluster.apply(update_features(cluster.image, update))
     assert cluster.image.finalized_features == {
         **INITIAL,
         "penstock.version": 2,
-        "share.version": 1,
+        "streams.version": 1,
     }
     assert cluster.image.features_epoch == 1
-    update = [FeatureUpdate("share.version", 0, downgrade=True)]
+    update = [FeatureUpdate("streams.version", 0, downgrade=True)]
     cluster.apply(update_features(cluster.image, update))
     assert cluster.image.finalized_features == {**INITIAL, "penstock.version": 2}
     assert not update_features(cluster.image, [FeatureUpdate("penstock.version", 2)]).puts
@@ -406,10 +406,10 @@ def test_features_are_raised_lowered_and_taken_away() -> None:
     ("update", "problem"),
     [
         (FeatureUpdate("zebra", 1), "broker 1 does not know the feature zebra"),
-        (FeatureUpdate("share.version", 2), "broker 1 supports 0 to 1"),
+        (FeatureUpdate("streams.version", 2), "broker 1 supports 0 to 1"),
         (FeatureUpdate("penstock.version", 0, downgrade=True), "supports 1 to 2"),
         (FeatureUpdate("penstock.version", 1), "must be asked for"),
-        (FeatureUpdate("share.version", 1, downgrade=True), "no downgrade"),
+        (FeatureUpdate("streams.version", 1, downgrade=True), "no downgrade"),
     ],
 )
 def test_a_feature_update_that_cannot_be_is_refused(update: FeatureUpdate, problem: str) -> None:

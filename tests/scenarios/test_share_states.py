@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.cluster_process import QUICK_CLUSTER, Cluster, Member
+from tests.raw_client import RawClient, a_batch
 
 from penstock.api.share_states import UNCERTAIN, ShareStates
 from penstock.coordination.share.deciding import Written
@@ -140,6 +141,30 @@ async def test_coordinators_elsewhere_are_asked_as_the_own_one_is(stage: Stage) 
     await asyncio.gather(*(shares.delete(key) for key in keys[:6]))
     found = await shares.summaries(keys)
     assert [found[key].start_offset for key in keys] == [-1] * 6 + [10] * 6  # type: ignore[union-attr]
+
+
+async def test_ends_and_starts_are_known_wherever_they_are_kept(stage: Stage) -> None:
+    keys, admin = stage.keys, stage.node.broker.share_admin
+    topic = stage.node.image.topics["orders"]
+    records = {key.partition: topic.partition(key.partition) for key in keys}
+    leaders = {index: record.leader for index, record in records.items() if record is not None}
+    assert set(leaders.values()) == {1, 2, 9}
+    ports = {1: stage.cluster[1].port, 2: stage.cluster[2].port, 9: stage.node.port}
+    for index, leader in leaders.items():
+        values = [b"x"] * (index + 1)
+        await asyncio.to_thread(produce, ports[leader], index, values)
+    ends = await admin.ends([("orders", key.partition) for key in keys] + [("none", 0)])
+    assert ends == {("orders", key.partition): key.partition + 1 for key in keys}
+    set_to = await admin.set_to({key: key.partition for key in keys})
+    assert set_to == dict.fromkeys(keys)
+    assert await stage.shares.summaries(keys) == {
+        key: State(1, 0, key.partition, 0, ()) for key in keys
+    }
+
+
+def produce(port: int, partition: int, values: list[bytes]) -> None:
+    with RawClient(port) as client:
+        assert client.produce("orders", a_batch(*values), partition=partition).error_code == 0
 
 
 async def test_a_write_that_its_coordinator_is_killed_over_is_uncertain_or_there(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.server.house import House
+from tests.server.share_house import ShareHouse
 
 
 @pytest.fixture
@@ -26,3 +27,11 @@ async def make_house(tmp_path: Path) -> AsyncIterator[Callable[..., House]]:
 @pytest.fixture
 async def house(make_house: Callable[..., House]) -> House:
     return make_house()
+
+
+@pytest.fixture
+async def shares(tmp_path: Path) -> AsyncIterator[ShareHouse]:
+    """With share groups, whose locks may be short."""
+    made = ShareHouse(tmp_path / "data", group_share_min_record_lock_duration_ms="1000")
+    yield made
+    await made.close()

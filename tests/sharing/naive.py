@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.sharing.acknowledging import Acknowledgement, Answer
 from penstock.sharing.limits import Limits
@@ -18,7 +18,7 @@ class Row:
     deliveries: int = 0
     member: str = ""
     lock_ms: float = 0
-    after: tuple[Phase, int] | None = None
+    after: tuple[Phase, int, float] | None = None
     """What was said of it, and is not stored yet."""
 
 
@@ -40,20 +40,30 @@ class Naive:
     def in_flight(self) -> int:
         return sum(row.phase not in FINISHED for row in self.rows.values())
 
-    def _settle(self, offset: int, phase: Phase, deliveries: int) -> None:
+    def _settle(self, offset: int, phase: Phase, deliveries: int, until_ms: float) -> None:
         if phase is Phase.BURYING:
             self.buried.add(offset)
-        self.rows[offset] = Row(phase, deliveries)
+        self.rows[offset] = Row(phase, deliveries, lock_ms=until_ms)
 
-    def _given_up(self, deliveries: int) -> tuple[Phase, int]:
+    def _given_up(self, deliveries: int) -> tuple[Phase, int, float]:
         if self.limits.buries:
-            return Phase.BURYING, max(deliveries, self.limits.deliveries)
-        return Phase.ARCHIVED, 0
+            return Phase.BURYING, max(deliveries, self.limits.deliveries), 0
+        return Phase.ARCHIVED, 0, 0
 
-    def _given_back(self, deliveries: int) -> tuple[Phase, int]:
-        if deliveries < self.limits.deliveries:
-            return Phase.AVAILABLE, deliveries
-        return self._given_up(deliveries)
+    def _given_back(
+        self, deliveries: int, now_ms: float, delay_ms: float = 0
+    ) -> tuple[Phase, int, float]:
+        if deliveries >= self.limits.deliveries:
+            return self._given_up(deliveries)
+        if not delay_ms and self.limits.backoff_ms:
+            delay_ms = self.limits.backoff_ms
+            for _ in range(deliveries - 1):
+                delay_ms = min(2 * delay_ms, self.limits.backoff_ms_max)
+        return (
+            (Phase.WAITING, deliveries, now_ms + delay_ms)
+            if delay_ms
+            else (Phase.AVAILABLE, deliveries, 0)
+        )
 
     def _advance(self) -> None:
         while (row := self.rows.get(self.start)) and row.phase in FINISHED:
@@ -65,7 +75,9 @@ class Naive:
     def expire(self, now_ms: float) -> None:
         for offset, row in list(self.rows.items()):
             if row.phase is Phase.ACQUIRED and row.after is None and row.lock_ms <= now_ms:
-                self._settle(offset, *self._given_back(row.deliveries))
+                self._settle(offset, *self._given_back(row.deliveries, now_ms))
+            elif row.phase is Phase.WAITING and row.lock_ms <= now_ms:
+                self.rows[offset] = Row(Phase.AVAILABLE, row.deliveries)
         self._advance()
 
     def held(self) -> list[tuple[str, int, int]]:
@@ -82,7 +94,7 @@ class Naive:
     def told(self, said: Collection[int]) -> tuple[int, int]:
         """Where it begins once what was said of these is stored, and how many more are finished."""
         is_finished = {
-            offset: (row.after if offset in said and row.after else (row.phase, 0))[0] in FINISHED
+            offset: (row.after[0] if offset in said and row.after else row.phase) in FINISHED
             for offset, row in self.rows.items()
         }
         start = next((at for at, finished in is_finished.items() if not finished), self.end)
@@ -142,23 +154,23 @@ class Naive:
             for offset in range(each.first, each.last + 1)
         )
 
-    def acknowledge(self, said: Sequence[Acknowledgement], lock_ms: float) -> None:
+    def acknowledge(self, said: Sequence[Acknowledgement], now_ms: float, lock_ms: float) -> None:
         for each in said:
             types = list(each.types) * (each.last - each.first + 1 if len(each.types) == 1 else 1)
             for offset, number in zip(range(each.first, each.last + 1), types, strict=True):
                 if offset >= self.start:
                     row = self.rows[offset]
                     if number == Answer.RENEW:
-                        row.lock_ms = lock_ms
+                        row.lock_ms = now_ms + lock_ms
+                    elif number == Answer.RELEASE:
+                        row.after = self._given_back(row.deliveries, now_ms, each.delay_ms)
                     else:
                         row.after = self._after(number, row.deliveries)
 
-    def _after(self, number: int, deliveries: int) -> tuple[Phase, int]:
+    def _after(self, number: int, deliveries: int) -> tuple[Phase, int, float]:
         if number == Answer.ACCEPT:
-            return Phase.ACKNOWLEDGED, 0
-        if number == Answer.RELEASE:
-            return self._given_back(deliveries)
-        return self._given_up(deliveries) if number == Answer.REJECT else (Phase.ARCHIVED, 0)
+            return Phase.ACKNOWLEDGED, 0, 0
+        return self._given_up(deliveries) if number == Answer.REJECT else (Phase.ARCHIVED, 0, 0)
 
     def end_write(self, offsets: Iterable[int], is_kept: bool) -> None:
         for offset in offsets:
@@ -170,11 +182,13 @@ class Naive:
                     row.after = None
         self._advance()
 
-    def release(self, member: str, were_delivered: bool) -> None:
+    def release(self, member: str, were_delivered: bool, now_ms: float) -> None:
         for offset, row in list(self.rows.items()):
             if row.phase is Phase.ACQUIRED and row.after is None and row.member == member:
-                deliveries = row.deliveries - (not were_delivered)
-                self._settle(offset, *self._given_back(deliveries))
+                if were_delivered:
+                    self._settle(offset, *self._given_back(row.deliveries, now_ms))
+                else:
+                    self.rows[offset] = Row(Phase.AVAILABLE, row.deliveries - 1)
         self._advance()
 
     def bury(self, offsets: Iterable[int]) -> None:
@@ -217,8 +231,7 @@ class Storage:
             state, deliveries = self.rows.get(offset, (0, 0))
             phase = next(phase for phase in Phase if STORED[phase] == state)
             naive.rows[offset] = Row(phase, 0 if phase in FINISHED else deliveries)
-            if phase is Phase.AVAILABLE:
-                row = replace(naive.rows[offset])
-                naive._settle(offset, *naive._given_back(row.deliveries))
+            if phase is Phase.AVAILABLE and deliveries >= limits.deliveries:
+                naive._settle(offset, *naive._given_up(deliveries))
         naive._advance()
         return naive

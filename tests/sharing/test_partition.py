@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from tests.sharing.queue_desk import (
     ACCEPT,
@@ -16,7 +18,7 @@ from tests.sharing.queue_desk import (
 
 from penstock.errors import ErrorCode
 from penstock.sharing import window
-from penstock.sharing.acknowledging import Acknowledgement
+from penstock.sharing.acknowledging import DELAY_MS_MAX, Acknowledgement
 from penstock.sharing.acquiring import Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.window import DeadLetters
@@ -274,14 +276,14 @@ def test_who_closes_its_session_has_not_looked_at_what_it_gives_back() -> None:
     desk = QueueDesk(deliveries=2)
     for _ in range(5):
         assert desk.take("a", 1) == [(0, 0, 1)]
-        assert desk.share.release("a", were_delivered=False) == 1
+        assert desk.share.release("a", desk.now_ms, were_delivered=False) == 1
 
 
 def test_who_is_lost_may_have_been_killed_by_what_it_had() -> None:
     desk = QueueDesk(deliveries=2)
     for count in (1, 2):
         assert desk.take("a", 1) == [(0, 0, count)]
-        assert desk.share.release("a", were_delivered=True) == 1
+        assert desk.share.release("a", desk.now_ms, were_delivered=True) == 1
     assert desk.take("a", 1) == [(1, 1, 1)]
 
 
@@ -382,7 +384,7 @@ def test_nothing_is_told_of_what_lies_before_the_start(desk: QueueDesk) -> None:
     desk.take("a", 6)
     desk.settle("a", 2, 2, ACCEPT)
     desk.say("a", 0, 1, ACCEPT)
-    desk.share.release("a", were_delivered=True)
+    desk.share.release("a", desk.now_ms, were_delivered=True)
     write = desk.store()
     assert write is not None
     assert (write.start_offset, write.batches) == (3, [StateBatch(3, 5, 0, 1)])
@@ -405,7 +407,7 @@ def test_many_changes_are_told_as_all_there_is(monkeypatch: pytest.MonkeyPatch) 
         desk.take(member, 1)
     desk.take("e", 1)
     for member in "abcd":
-        desk.share.release(member, were_delivered=True)
+        desk.share.release(member, desk.now_ms, were_delivered=True)
     write = desk.store()
     assert write is not None
     assert write.touched is None
@@ -428,3 +430,99 @@ def test_what_was_read_and_is_not_wanted_stays_available(desk: QueueDesk) -> Non
     acquired = desk.share.acquire(Wanted("a", 5, 100, 2), 0.0)
     assert [each[:2] for each in acquired] == [(5, 6)]
     assert desk.take("b", 6) == [(0, 4, 1), (7, 7, 1)]
+
+
+# Pauses between two deliveries
+
+
+def test_what_is_given_back_is_given_to_nobody_for_a_while() -> None:
+    desk = QueueDesk(backoff_ms=1000, backoff_ms_max=3000)
+    desk.take("a", 1)
+    desk.settle("a", 0, 0, RELEASE)
+    assert desk.take("b", 2) == [(1, 2, 1)], "the rest goes on"
+    assert desk.share.next_due_ms == 1000
+    assert desk.wait(999) == 0
+    assert desk.take("b", 1) == [(3, 3, 1)]
+    assert desk.wait(1) == 1
+    assert desk.take("b", 1) == [(0, 0, 2)]
+
+
+def test_pauses_are_twice_as_long_after_each_delivery_up_to_a_limit() -> None:
+    desk = QueueDesk(backoff_ms=1000, backoff_ms_max=3000)
+    desk.log_end = 1
+    for pause_ms in (1000, 2000, 3000, 3000):
+        desk.take("a", 1)
+        desk.settle("a", 0, 0, RELEASE)
+        assert desk.wait(pause_ms - 1) == 0
+        assert desk.wait(1) == 1
+
+
+def test_pauses_are_alike_where_the_limit_is_not_higher() -> None:
+    limits = Limits(backoff_ms=1000, backoff_ms_max=0)
+    assert [limits.pause_ms(count) for count in (1, 2, 9)] == [1000, 1000, 1000]
+
+
+def test_a_lock_that_ends_is_followed_by_a_pause() -> None:
+    desk = QueueDesk(backoff_ms=1000)
+    desk.log_end = 1
+    desk.take("slow", 1)
+    assert desk.wait(LOCK_MS) == 1
+    assert desk.share.next_offset(1) is None
+    assert desk.wait(1000) == 1
+    assert desk.take("b", 1) == [(0, 0, 2)]
+
+
+def test_who_gives_something_back_may_say_for_how_long_nobody_is_to_have_it() -> None:
+    desk = QueueDesk(backoff_ms=1000)
+    desk.log_end = 1
+    desk.take("a", 1)
+    desk.share.acknowledge("a", [Acknowledgement(0, 0, RELEASE, delay_ms=60_000)], desk.now_ms)
+    desk.store()
+    assert desk.wait(59_999) == 0
+    assert desk.wait(1) == 1
+
+
+def test_a_delay_has_its_limits() -> None:
+    desk = QueueDesk()
+    desk.take("a", 1)
+    for delay_ms in (-1, DELAY_MS_MAX + 1):
+        said = [Acknowledgement(0, 0, RELEASE, delay_ms)]
+        wrong = refusal(partial(desk.share.acknowledge, "a", said, desk.now_ms))
+        assert wrong is ErrorCode.INVALID_REQUEST
+
+
+def test_a_pause_begins_when_it_is_asked_for_however_long_storing_takes() -> None:
+    desk = QueueDesk(backoff_ms=1000)
+    desk.log_end = 1
+    desk.take("a", 1)
+    desk.say("a", 0, 0, RELEASE)
+    desk.wait(5000)
+    desk.store()
+    assert desk.wait(0) == 1
+    assert desk.take("b", 1) == [(0, 0, 2)]
+
+
+def test_what_was_never_looked_at_is_to_be_had_at_once() -> None:
+    desk = QueueDesk(backoff_ms=1000)
+    desk.take("a", 1)
+    desk.share.release("a", desk.now_ms, were_delivered=False)
+    assert desk.take("b", 1) == [(0, 0, 1)]
+
+
+def test_who_is_lost_leaves_its_records_to_a_pause() -> None:
+    desk = QueueDesk(backoff_ms=1000)
+    desk.take("a", 1)
+    desk.share.release("a", desk.now_ms, were_delivered=True)
+    assert desk.take("b", 1) == [(1, 1, 1)]
+    assert desk.wait(1000) == 1
+    assert desk.take("b", 1) == [(0, 0, 2)]
+
+
+def test_what_waits_counts_as_in_flight_and_is_had_at_once_from_the_next_leader() -> None:
+    desk = QueueDesk(locks=2, backoff_ms=1000)
+    desk.take("a", 2)
+    desk.settle("a", 0, 1, RELEASE)
+    assert desk.share.in_flight == 2
+    assert desk.share.next_offset(desk.log_end) is None
+    desk.fail_over(locks=2, backoff_ms=1000)
+    assert desk.take("b", 2) == [(0, 1, 2)]

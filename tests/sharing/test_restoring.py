@@ -71,5 +71,5 @@ def test_records_that_were_lost_are_noticed() -> None:
 
 def test_limits_are_those_of_the_group() -> None:
     config = GroupConfig(share_delivery_count_limit=7, share_record_lock_duration_ms=20_000)
-    assert limits_of(config, buries=True) == Limits(2000, 7, 20_000, True, True)
+    assert limits_of(config, buries=True) == Limits(2000, 7, 20_000, True, True, 0, 3_600_000)
     assert limits_of(GroupConfig()) == Limits()

@@ -21,13 +21,14 @@ from penstock.sharing.acknowledging import Acknowledgement
 from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.partition import SharePartition
-from penstock.sharing.phases import FINISHED, STORED, Phase
+from penstock.sharing.phases import FINISHED, STORED, TIMED, Phase
 from penstock.sharing.restoring import Extent, Stored, restore
 from penstock.sharing.writes import Pending, Write
 
 LOCK_MS = 100
 MEMBERS = st.sampled_from(["a", "b", "c"])
 TYPES = st.integers(0, 4)
+DELAYS = st.sampled_from([0, 0, 45])
 
 
 def offsets(acquired: list[Acquired]) -> dict[int, int]:
@@ -42,9 +43,14 @@ def offsets_of(write: Write) -> set[int]:
 
 
 class ShareMachine(RuleBasedStateMachine):
-    @initialize(locks=st.integers(1, 12), deliveries=st.integers(2, 3), buries=st.booleans())
-    def begin(self, locks: int, deliveries: int, buries: bool) -> None:
-        limits = Limits(locks, deliveries, LOCK_MS, True, buries)
+    @initialize(
+        locks=st.integers(1, 12),
+        deliveries=st.integers(2, 4),
+        buries=st.booleans(),
+        backoff_ms=st.sampled_from([0, 0, 30, 60]),
+    )
+    def begin(self, locks: int, deliveries: int, buries: bool, backoff_ms: int) -> None:
+        limits = Limits(locks, deliveries, LOCK_MS, True, buries, backoff_ms, 100)
         self.share, self.naive = SharePartition(0, limits), Naive(0, limits)
         self.storage = Storage()
         self.now_ms, self.log_start, self.log_end = 0.0, 0, 10
@@ -92,9 +98,17 @@ class ShareMachine(RuleBasedStateMachine):
 
     # -- what is said
 
-    @rule(member=MEMBERS, first=st.integers(0, 60), length=st.integers(0, 4), number=TYPES)
-    def acknowledge_anything(self, member: str, first: int, length: int, number: int) -> None:
-        self._acknowledge(member, [Acknowledgement(first, first + length, [number])])
+    @rule(
+        member=MEMBERS,
+        first=st.integers(0, 60),
+        length=st.integers(0, 4),
+        number=TYPES,
+        delay_ms=DELAYS,
+    )
+    def acknowledge_anything(
+        self, member: str, first: int, length: int, number: int, delay_ms: int
+    ) -> None:
+        self._acknowledge(member, [Acknowledgement(first, first + length, [number], delay_ms)])
 
     @precondition(lambda self: self.naive.held())
     @rule(data=st.data())
@@ -106,7 +120,7 @@ class ShareMachine(RuleBasedStateMachine):
         count = last - first + 1
         types = data.draw(st.lists(TYPES, min_size=count, max_size=count))
         types = types[:1] if data.draw(st.booleans()) else types
-        self._acknowledge(member, [Acknowledgement(first, last, types)])
+        self._acknowledge(member, [Acknowledgement(first, last, types, data.draw(DELAYS))])
 
     def _acknowledge(self, member: str, said: list[Acknowledgement]) -> None:
         self.naive.expire(self.now_ms)
@@ -119,11 +133,11 @@ class ShareMachine(RuleBasedStateMachine):
             assert caught.value.code in (wrong, ErrorCode.INVALID_RECORD_STATE)
             return
         pending = self.share.acknowledge(member, said, self.now_ms)
-        self.naive.acknowledge(said, self.now_ms + LOCK_MS)
+        self.naive.acknowledge(said, self.now_ms, LOCK_MS)
         if pending.is_done:
             assert not pending.changes
             return
-        ends = [change for change in pending.changes if change.phase in FINISHED]
+        ends = [change for change in pending.changes if change.fate.phase in FINISHED]
         self.waiting.append((pending, {o for c in ends for o in range(c.first, c.last + 1)}))
 
     # -- storing
@@ -195,7 +209,7 @@ class ShareMachine(RuleBasedStateMachine):
         locks = [
             row.lock_ms
             for row in self.naive.rows.values()
-            if row.phase is Phase.ACQUIRED and row.after is None
+            if (row.phase is Phase.ACQUIRED and row.after is None) or row.phase is Phase.WAITING
         ]
         if locks:
             assert self.share.next_due_ms is not None
@@ -203,8 +217,8 @@ class ShareMachine(RuleBasedStateMachine):
 
     @rule(member=MEMBERS, were_delivered=st.booleans())
     def leave(self, member: str, were_delivered: bool) -> None:
-        self.share.release(member, were_delivered=were_delivered)
-        self.naive.release(member, were_delivered)
+        self.share.release(member, self.now_ms, were_delivered=were_delivered)
+        self.naive.release(member, were_delivered, self.now_ms)
 
     @precondition(lambda self: self.log_end < 60)
     @rule(count=st.integers(1, 10))
@@ -256,7 +270,7 @@ class ShareMachine(RuleBasedStateMachine):
             span = found[offset]
             assert (span.phase, span.deliveries) == (row.phase, row.deliveries), offset
             assert (span.pending is not None) == (row.after is not None), offset
-            if row.phase is Phase.ACQUIRED:
+            if row.phase in TIMED:
                 assert (span.member, span.lock_ms) == (row.member, row.lock_ms)
         for one, two in pairwise(spans):
             if one.phase is not Phase.ACQUIRED:
@@ -294,6 +308,8 @@ class ShareMachine(RuleBasedStateMachine):
         if self.write is not None:
             self.keep()
         self.now_ms += 10 * LOCK_MS
+        self.expire()
+        self.now_ms += 10 * LOCK_MS
         for _ in range(3 * self.log_end):  # with one lock at a time
             self.expire()
             self.bury()
@@ -306,7 +322,7 @@ class ShareMachine(RuleBasedStateMachine):
             assert had.keys() >= left - self.naive.buried, "all that was left, and maybe new ones"
             said = [Acknowledgement(o, o, [1]) for o in had]
             self.share.acknowledge("a", said, self.now_ms)
-            self.naive.acknowledge(said, self.now_ms)
+            self.naive.acknowledge(said, self.now_ms, LOCK_MS)
             self.take_write()
             self.keep()
         assert self.share.start_offset >= self.log_end

@@ -9,11 +9,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from penstock.api import share_admin
 from penstock.api.awaited_markers import AwaitedMarkers
 from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
+from penstock.api.share_admin import ShareAdmin
 from penstock.api.share_states import NobodyToAsk, ShareStates
 from penstock.api.shared import SharedPartitions
 from penstock.api.sieves import Sieves
@@ -94,6 +96,7 @@ class Broker:
         """Asks a transaction's coordinator for partitions."""
         self.share_states: ShareStates = NobodyToAsk()
         """Asks the coordinators of shares."""
+        self.share_admin: ShareAdmin = share_admin.NobodyToAsk()
         self.markers_from: dict[int, int] = {}
         """By broker, the newest connection over which it has sent markers."""
         self.awaited_markers = AwaitedMarkers()

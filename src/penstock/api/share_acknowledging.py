@@ -37,6 +37,9 @@ class Ranges(Protocol):
     @property
     def acknowledge_types(self) -> list[int]: ...
 
+    @property
+    def delay_ms(self) -> int: ...
+
 
 class Said(NamedTuple):
     """Of one partition, and what has come of it."""
@@ -93,7 +96,10 @@ def acknowledge(broker: Broker, who: Who, place: Place, ranges: Sequence[Ranges]
                 ErrorCode.INVALID_RECORD_STATE,
                 "nobody has records of this partition: another broker may have led it until now",
             )
-        said = [Acknowledgement(r.first_offset, r.last_offset, r.acknowledge_types) for r in ranges]
+        said = [
+            Acknowledgement(r.first_offset, r.last_offset, r.acknowledge_types, r.delay_ms)
+            for r in ranges
+        ]
         pending = shared.share.acknowledge(who[1], said, broker.monotonic_ms())
     except Refused as refused:
         return Said(place, shared, None, refused)

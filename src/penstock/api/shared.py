@@ -77,8 +77,9 @@ class Shared:
         return not self.is_over and self.leader.over is None and self.leader.epoch == self.epoch
 
     @property
-    def is_waited_for(self) -> bool:
-        return bool(self._waiting)
+    def is_in_use(self) -> bool:
+        """Somebody waits for records, or has some, or something has to become of them yet."""
+        return bool(self._waiting) or (self.share is not None and self.share.is_busy)
 
     def begin(self, share: SharePartition) -> None:
         self.share = share
@@ -190,10 +191,10 @@ class SharedPartitions:
     def release(self, session: ShareSession, *, were_delivered: bool) -> None:
         """What it has had and not acknowledged, in whatever partition: it may have forgotten some
         that it still has records of."""
-        group, member = session.who
+        (group, member), now_ms = session.who, self._broker.monotonic_ms()
         for shared in self:
             if shared.key.group != group or shared.share is None:
                 continue
-            if shared.share.release(member, were_delivered=were_delivered):
+            if shared.share.release(member, now_ms, were_delivered=were_delivered):
                 self.on_changed(shared)
                 shared.wake()

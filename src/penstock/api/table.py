@@ -77,8 +77,19 @@ from penstock.api.handlers.k75_describe_topic_partitions import (
     describe_topic_partitions,
     describe_topic_partitions_failed,
 )
+from penstock.api.handlers.k76_share_group_heartbeat import share_group_heartbeat
+from penstock.api.handlers.k77_share_group_describe import (
+    share_group_describe,
+    share_group_describe_failed,
+)
 from penstock.api.handlers.k78_share_fetch import share_fetch
 from penstock.api.handlers.k79_share_acknowledge import share_acknowledge
+from penstock.api.handlers.k90_describe_share_group_offsets import (
+    describe_share_group_offsets,
+    describe_share_group_offsets_failed,
+)
+from penstock.api.handlers.k91_alter_share_group_offsets import alter_share_group_offsets
+from penstock.api.handlers.k92_delete_share_group_offsets import delete_share_group_offsets
 from penstock.wire.messages import ApiKey, message_types
 
 
@@ -158,6 +169,10 @@ ROWS = (
         describe_topic_partitions,
         failed=describe_topic_partitions_failed,
     ),
+    answer(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 1, share_group_heartbeat),
+    answer(
+        ApiKey.SHARE_GROUP_DESCRIBE, 1, 1, share_group_describe, failed=share_group_describe_failed
+    ),
     answer(ApiKey.SHARE_FETCH, 1, 2, share_fetch),
     answer(ApiKey.SHARE_ACKNOWLEDGE, 1, 2, share_acknowledge),
     answer(
@@ -181,6 +196,15 @@ ROWS = (
         k87.read_share_group_state_summary,
         failed=k87.FORM.failed,
     ),
+    answer(
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        0,
+        1,
+        describe_share_group_offsets,
+        failed=describe_share_group_offsets_failed,
+    ),
+    answer(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, 0, alter_share_group_offsets),
+    answer(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, 0, delete_share_group_offsets),
 )
 
 APIS: dict[int, Api] = {api.key: api for api in ROWS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.config import offset_reset
-from penstock.config.units import HOUR_MS, INT_MAX
+from penstock.config.units import DAY_MS, HOUR_MS, INT_MAX
 from penstock.settings import Setting, setting, settings_of
 
 
@@ -106,6 +106,22 @@ class GroupConfig:
         check=offset_reset.problem_of,
         doc="Where a share group begins with a partition that it has not read: earliest, latest, "
         "or so long ago (by_duration:P1DT12H).",
+    )
+    share_redelivery_backoff_ms: int = setting(
+        "share.redelivery.backoff.ms",
+        0,
+        at_least=0,
+        at_most=DAY_MS,
+        doc="How long a record that a member of a share group has given back, or has had for too "
+        "long, is given to nobody. Twice as long after each further delivery.",
+    )
+    share_redelivery_backoff_max_ms: int = setting(
+        "share.redelivery.backoff.max.ms",
+        HOUR_MS,
+        at_least=0,
+        at_most=DAY_MS,
+        doc="What share.redelivery.backoff.ms grows to at most; if it is not more than that, all "
+        "pauses are alike.",
     )
     share_isolation_level: str = setting(
         "share.isolation.level",

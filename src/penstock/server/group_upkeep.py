@@ -1,4 +1,5 @@
-"""What groups need beside answers: old offsets go, and topics that change are shared anew."""
+"""What groups need beside answers: old offsets go, topics that change are shared anew, and shares
+are set up."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from penstock.coordination.turn import Turn
 from penstock.metadata.cluster import Changed, Topic
 from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
+from penstock.server.setting_up_shares import SettingUpShares
 from penstock.world.ports import Disk
 
 Size = tuple[int, bytes]
@@ -29,6 +31,7 @@ class GroupUpkeep:
         self._groups = door.broker.groups
         self._clock = door.clock
         self._coordinating = Coordinating(disk, door, self._groups)
+        self._setting_up = SettingUpShares(door)
         self._sizes: dict[str, Size] = {}
         """Of every topic, as the groups know it."""
         self._changed: set[str] = set()
@@ -46,6 +49,7 @@ class GroupUpkeep:
 
     async def stop(self) -> None:
         await self._coordinating.stop()
+        await self._setting_up.stop()
 
     async def _forget_old(self) -> None:
         while True:

@@ -9,6 +9,8 @@ from penstock.coordination.share.forgetting import KEPT_MS, Forgetting
 from penstock.metadata.cluster import Changed
 from penstock.server.coordinating import Coordinating
 from penstock.server.door import Door
+from penstock.server.end_offsets import EndOffsets
+from penstock.server.share_admin import AskingForAdmin
 from penstock.server.share_states import AskingForShares
 from penstock.world.ports import World
 
@@ -21,6 +23,8 @@ class ShareUpkeep:
         self._shares = door.broker.shares
         self._coordinating = Coordinating(world.disk, door, self._shares)
         self._asking = door.broker.share_states = AskingForShares(world.network, door)
+        self._ends = EndOffsets(world.network, door)
+        door.broker.share_admin = AskingForAdmin(self._asking, self._ends)
         self._topics_have_gone = False
         self._sweep: asyncio.Task[None] | None = None
 
@@ -30,6 +34,7 @@ class ShareUpkeep:
 
     async def stop(self) -> None:
         await self._asking.stop()
+        await self._ends.stop()
         await self._coordinating.stop()
 
     def follow(self, changed: Changed) -> None:

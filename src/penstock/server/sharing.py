@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 PAUSE_MS_MIN = 20
 PAUSE_MS_MAX = 2000
 """Before something is tried again; twice as long each time."""
+LEFT_MS = 30_000
+"""After which one that could not be read, and that nobody has asked for, is not tried again."""
 LOOK_ROUND_MS = 60_000
 UNUSED_MS = 600_000
 """After which one that nobody has asked for is forgotten."""
@@ -41,7 +43,7 @@ class Sharing:
         self._shared.wake_soon = self._wake_soon
 
     def start(self) -> None:
-        self._keep(asyncio.create_task(self._forget_unused()))
+        self._keep(asyncio.create_task(self._look_round()))
 
     async def stop(self) -> None:
         for timer in self._timers.values():
@@ -76,6 +78,8 @@ class Sharing:
                     self._shared.drop(shared)  # another one leads, or is about to
                     return
                 _tell_once(shared, refused, pause_ms)
+                if self._is_unused(shared, LEFT_MS):
+                    break  # it may be of a group that was never there
             except Exception:
                 log.exception("share %s could not be taken up", shared.key.name)
             else:
@@ -181,20 +185,26 @@ class Sharing:
         share = shared.share
         if share is None or not shared.is_current:
             return
-        if share.expire(self._door.clock.monotonic_ms()):
-            shared.wake()
+        share.expire(self._door.clock.monotonic_ms())
+        shared.wake()  # a request may have ended these locks just before, for itself alone
         self._changed(shared)
 
     def _wake_soon(self, shared: Shared) -> None:
         self._door.loop.call_soon(shared.wake)
 
-    async def _forget_unused(self) -> None:
+    async def _look_round(self) -> None:
         while True:
             await asyncio.sleep(LOOK_ROUND_MS / 1000)
-            long_ago = self._door.clock.monotonic_ms() - UNUSED_MS
-            for shared in self._shared:
-                if shared.used_ms < long_ago and not shared.is_waited_for:
-                    self._shared.drop(shared)
+            self.forget_unused()
+
+    def forget_unused(self) -> None:
+        for shared in self._shared:
+            if self._is_unused(shared, UNUSED_MS):
+                self._shared.drop(shared)
+
+    def _is_unused(self, shared: Shared, for_ms: int) -> bool:
+        long_ago = self._door.clock.monotonic_ms() - for_ms
+        return shared.used_ms < long_ago and not shared.is_in_use
 
 
 def _stored(state: State) -> Stored:
@@ -209,5 +219,5 @@ def _written(shared: Shared, write: Write) -> Written:
 
 def _tell_once(shared: Shared, refused: Refused, pause_ms: int) -> None:
     """After a while: at first that is how it has to be."""
-    if pause_ms == PAUSE_MS_MAX // 2:
+    if pause_ms < PAUSE_MS_MAX <= 2 * pause_ms:
         log.warning("share %s cannot be taken up yet: %s", shared.key.name, refused.message)

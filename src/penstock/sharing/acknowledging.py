@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from penstock.config.units import DAY_MS
 from penstock.errors import ErrorCode, Refused
 
 
@@ -21,6 +22,7 @@ class Answer(IntEnum):
     """It takes longer: the lock begins anew (KIP-1222)."""
 
 
+DELAY_MS_MAX = DAY_MS
 ANSWERS = {int(answer): answer for answer in Answer}
 
 
@@ -29,6 +31,8 @@ class Acknowledgement(NamedTuple):
     last: int
     types: Sequence[int]
     """Of each record, or one for all of them."""
+    delay_ms: int = 0
+    """Those that are released are given to nobody for so long; 0 leaves it to the group."""
 
 
 class Run(NamedTuple):
@@ -37,6 +41,7 @@ class Run(NamedTuple):
     first: int
     last: int
     answer: Answer
+    delay_ms: int = 0
 
 
 def runs(acknowledgements: Iterable[Acknowledgement]) -> list[Run]:
@@ -49,24 +54,26 @@ def runs(acknowledgements: Iterable[Acknowledgement]) -> list[Run]:
                 f"offsets {each.first} to {each.last} are acknowledged behind {end - 1}: give "
                 "ranges in order that do not overlap"
             )
+        if not 0 <= each.delay_ms <= DELAY_MS_MAX:
+            raise _wrong(f"a delay of {each.delay_ms} ms: it is 0 to {DELAY_MS_MAX}")
         end = each.last + 1
         found += _runs(each)
     return found
 
 
 def _runs(each: Acknowledgement) -> Iterator[Run]:
-    types, count = each.types, each.last - each.first + 1
+    types, count, delay_ms = each.types, each.last - each.first + 1, each.delay_ms
     if len(types) not in (1, count):
         raise _wrong(f"{len(types)} types for {count} records: give one of each, or one for all")
     if len(types) == 1 or types.count(types[0]) == count:
-        yield Run(each.first, each.last, _answer(types[0]))
+        yield Run(each.first, each.last, _answer(types[0]), delay_ms)
         return
     first = each.first
     for at in range(1, count):
         if types[at] != types[at - 1]:
-            yield Run(first, each.first + at - 1, _answer(types[at - 1]))
+            yield Run(first, each.first + at - 1, _answer(types[at - 1]), delay_ms)
             first = each.first + at
-    yield Run(first, each.last, _answer(types[-1]))
+    yield Run(first, each.last, _answer(types[-1]), delay_ms)
 
 
 def _answer(number: int) -> Answer:

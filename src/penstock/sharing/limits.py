@@ -15,6 +15,16 @@ class Limits(NamedTuple):
     may_renew: bool = True
     buries: bool = False
     """What is given up goes to the dead letters, and is finished when it is there."""
+    backoff_ms: int = 0
+    """After its first delivery a record that came back is given to nobody for so long; after each
+    further one for twice as long."""
+    backoff_ms_max: int = 3_600_000
+    """And no longer than this, or than the first pause if that is longer."""
+
+    def pause_ms(self, deliveries: int) -> int:
+        """Before the next one."""
+        doubled = self.backoff_ms << min(max(deliveries - 1, 0), 30)
+        return min(doubled, max(self.backoff_ms, self.backoff_ms_max))
 
 
 def limits_of(config: GroupConfig, *, buries: bool = False) -> Limits:
@@ -24,4 +34,6 @@ def limits_of(config: GroupConfig, *, buries: bool = False) -> Limits:
         config.share_record_lock_duration_ms,
         config.share_renew_acknowledge_enable,
         buries,
+        config.share_redelivery_backoff_ms,
+        config.share_redelivery_backoff_max_ms,
     )

@@ -1,4 +1,4 @@
-"""When locks end: the next moment at which some do, and which they are."""
+"""When locks and pauses end: the next moment at which some do, and which they are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from penstock.sharing.phases import Phase
+from penstock.sharing.phases import TIMED
 from penstock.sharing.spans import Span
 
 SPARE = 64
@@ -47,8 +47,6 @@ class Locks:
         """`count`: of the spans."""
         if len(self._heap) > 2 * count + SPARE:
             self._heap = [
-                Lock(span.lock_ms, span.first, span.last)
-                for span in spans
-                if span.phase is Phase.ACQUIRED
+                Lock(span.lock_ms, span.first, span.last) for span in spans if span.phase in TIMED
             ]
             heapify(self._heap)

@@ -16,7 +16,7 @@ from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.phases import Phase
 from penstock.sharing.spans import Span
-from penstock.sharing.window import DeadLetters, Window
+from penstock.sharing.window import DeadLetters, Fate, Window
 from penstock.sharing.writes import Change, Pending, Write, together
 
 NOT_STORED = -1
@@ -55,6 +55,13 @@ class SharePartition:
     def complete_count(self) -> int:
         """And those that are."""
         return self._window.finished
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether more is to come of it, even if nobody asks for records."""
+        counts = self._window.counts
+        waits = counts[Phase.ACQUIRED] + counts[Phase.WAITING] + counts[Phase.BURYING]
+        return waits > 0 or self.has_changes or self._writing is not None
 
     @property
     def span_count(self) -> int:
@@ -106,7 +113,7 @@ class SharePartition:
         self._check(member, said)
         pending = Pending()
         if said:
-            self._take_note(said, pending, now_ms + self.limits.lock_ms)
+            self._take_note(said, pending, now_ms)
         if pending.changes:
             self._queue.append(pending)
         else:
@@ -130,8 +137,8 @@ class SharePartition:
                 if not _is_held(span) or span.member != member:
                     raise _not_yours(span, member)
 
-    def _take_note(self, said: Sequence[Run], pending: Pending, lock_ms: float) -> None:
-        window, is_renewed = self._window, False
+    def _take_note(self, said: Sequence[Run], pending: Pending, now_ms: float) -> None:
+        window, is_renewed, lock_ms = self._window, False, now_ms + self.limits.lock_ms
         first, last = said[0].first, said[-1].last
         window.spans.cut_at_all([at for run in said for at in (run.first, run.last + 1)])
         for run in said:
@@ -141,26 +148,28 @@ class SharePartition:
                 for span in spans:
                     span.lock_ms = lock_ms
             else:
-                self._note(spans, run.answer, pending)
+                self._note(spans, run, pending, now_ms)
         if is_renewed:
             window.spans.join(first, last)
             window.lock(first, last, lock_ms)
 
-    def _note(self, spans: Iterable[Span], answer: Answer, pending: Pending) -> None:
-        is_rejected = answer is Answer.REJECT
+    def _note(self, spans: Iterable[Span], run: Run, pending: Pending, now_ms: float) -> None:
+        is_rejected = run.answer is Answer.REJECT
         for span in spans:
             span.pending = pending
-            phase, deliveries = self._after(answer, span.deliveries)
-            pending.changes.append(Change(span.first, span.last, phase, deliveries, is_rejected))
+            fate = self._fate(run, span.deliveries, now_ms)
+            pending.changes.append(Change(span.first, span.last, fate, is_rejected))
 
-    def _after(self, answer: Answer, deliveries: int) -> tuple[Phase, int]:
-        if answer is Answer.ACCEPT:
-            return Phase.ACKNOWLEDGED, 0
-        if answer is Answer.RELEASE:
-            return self._window.given_back(deliveries)
-        if answer is Answer.REJECT:
+    def _fate(self, run: Run, deliveries: int, now_ms: float) -> Fate:
+        """A pause begins when it is asked for, and not when that is stored."""
+        if run.answer is Answer.ACCEPT:
+            return Fate(Phase.ACKNOWLEDGED)
+        if run.answer is Answer.RELEASE:
+            pause_ms = run.delay_ms or self.limits.pause_ms(deliveries)
+            return self._window.given_back(deliveries, now_ms, pause_ms)
+        if run.answer is Answer.REJECT:
             return self._window.given_up(deliveries)
-        return Phase.ARCHIVED, 0
+        return Fate(Phase.ARCHIVED)
 
     # -- what happens without them
 
@@ -170,39 +179,48 @@ class SharePartition:
         return self._window.locks.next_due_ms
 
     def expire(self, now_ms: float) -> int:
-        """Locks that have ended by now: how many records are with nobody for that. What is being
-        stored is waited for; if it is not kept, the lock is over at once."""
+        """Locks and pauses that have ended by now: how many records are with nobody for that, or
+        can be had again. What is being stored is waited for; if it is not kept, the lock is over at
+        once."""
         window, count = self._window, 0
         due = window.locks.take_due(now_ms)
         for lock in due:
             for span in window.spans.within(lock.first, lock.last):
-                if _is_held(span) and span.lock_ms <= now_ms:
-                    count += self._give_back(span)
+                if span.lock_ms > now_ms:
+                    continue
+                if _is_held(span):
+                    count += self._give_back(span, now_ms, self.limits.pause_ms(span.deliveries))
+                elif span.phase is Phase.WAITING:
+                    window.move(span, Phase.AVAILABLE, span.deliveries)
+                    count += len(span)
             window.spans.join(lock.first, lock.last)
         if count:
             window.advance()
         return count
 
-    def release(self, member: str, *, were_delivered: bool) -> int:
+    def release(self, member: str, now_ms: float, *, were_delivered: bool) -> int:
         """A member has gone: how many records are with nobody for that.
 
         `were_delivered`: it may have been at any of them, as one whose connection is lost. Who has
-        closed its session has said all that there was to say, and never looked at the rest.
+        closed its session has said all that there was to say, and never looked at the rest, which
+        others can have at once.
         """
         window, count = self._window, 0
         for span in list(window.spans):
             if _is_held(span) and span.member == member:
+                pause_ms = self.limits.pause_ms(span.deliveries) if were_delivered else 0
                 if not were_delivered:
                     span.deliveries -= 1
-                count += self._give_back(span)
+                count += self._give_back(span, now_ms, pause_ms)
         if count:
             window.spans.join(window.start, window.end - 1)
             window.advance()
         return count
 
-    def _give_back(self, span: Span) -> int:
-        self._window.touch(span.first, span.last)
-        self._window.settle(span, self._window.given_back(span.deliveries))
+    def _give_back(self, span: Span, now_ms: float, pause_ms: int) -> int:
+        window = self._window
+        window.touch(span.first, span.last)
+        window.settle(span, window.given_back(span.deliveries, now_ms, pause_ms))
         return len(span)
 
     def log_starts_at(self, offset: int) -> None:

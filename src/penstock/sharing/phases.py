@@ -10,6 +10,8 @@ from penstock.wire.delivery import Delivery
 class Phase(Enum):
     AVAILABLE = "Available"
     ACQUIRED = "Acquired"
+    WAITING = "Waiting"
+    """It was given back, and is given to nobody for a while."""
     BURYING = "Burying"
     """It is given to nobody any more, and is on its way to the dead letters."""
     ACKNOWLEDGED = "Acknowledged"
@@ -20,10 +22,15 @@ class Phase(Enum):
 
 FINISHED = frozenset({Phase.ACKNOWLEDGED, Phase.ARCHIVED})
 """Nobody has anything to do with it any more."""
+TIMED = frozenset({Phase.ACQUIRED, Phase.WAITING})
+"""It does not stay so for longer than was said."""
 
 MOVES: dict[Phase, frozenset[Phase]] = {
     Phase.AVAILABLE: frozenset({Phase.ACQUIRED, Phase.BURYING, Phase.ARCHIVED}),
-    Phase.ACQUIRED: frozenset({Phase.AVAILABLE, Phase.ACKNOWLEDGED, Phase.BURYING, Phase.ARCHIVED}),
+    Phase.ACQUIRED: frozenset(
+        {Phase.AVAILABLE, Phase.WAITING, Phase.ACKNOWLEDGED, Phase.BURYING, Phase.ARCHIVED}
+    ),
+    Phase.WAITING: frozenset({Phase.AVAILABLE}),
     Phase.BURYING: frozenset({Phase.ARCHIVED}),
     Phase.ACKNOWLEDGED: frozenset(),
     Phase.ARCHIVED: frozenset(),
@@ -32,12 +39,13 @@ MOVES: dict[Phase, frozenset[Phase]] = {
 STORED: dict[Phase, Delivery] = {
     Phase.AVAILABLE: Delivery.AVAILABLE,
     Phase.ACQUIRED: Delivery.AVAILABLE,
+    Phase.WAITING: Delivery.AVAILABLE,
     Phase.BURYING: Delivery.AVAILABLE,
     Phase.ACKNOWLEDGED: Delivery.ACKNOWLEDGED,
     Phase.ARCHIVED: Delivery.ARCHIVED,
 }
-"""What the next leader finds. Locks end with their leader; what was not buried yet is known by its
-count, which has reached the limit."""
+"""What the next leader finds. Locks and pauses end with their leader; what was not buried yet is
+known by its count, which has reached the limit."""
 
 LOADED: dict[int, Phase] = {
     Delivery.AVAILABLE: Phase.AVAILABLE,

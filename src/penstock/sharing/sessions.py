@@ -96,6 +96,10 @@ class ShareSessions:
             self._remove(session)
         return lost
 
+    def is_open(self, session: ShareSession) -> bool:
+        """Whether it is not over, and no other has taken its place."""
+        return self._sessions.get(session.who) is session
+
     def member_left(self, who: Who) -> ShareSession | None:
         """The group has one member less."""
         session = self._sessions.get(who)

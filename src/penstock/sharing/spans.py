@@ -37,7 +37,7 @@ class Span:
         self.member = member
         """Who has them."""
         self.lock_ms = lock_ms
-        """Until when."""
+        """Until when; or until when nobody has them, while they wait."""
         self.pending = pending
         """What their member has said of them, and is not stored yet."""
 

@@ -19,6 +19,15 @@ TOUCHED_MAX = 1000
 """Stretches that are remembered to be stored; if there are more, all of it is."""
 
 
+class Fate(NamedTuple):
+    """What becomes of records that their member has no more."""
+
+    phase: Phase
+    deliveries: int = 0
+    until_ms: float = 0.0
+    """When their pause ends, if they have one."""
+
+
 class DeadLetters(NamedTuple):
     """Records that are given up, to be written elsewhere."""
 
@@ -87,24 +96,27 @@ class Window:
         span.phase, span.deliveries = phase, deliveries
         span.member, span.lock_ms, span.pending = member, lock_ms, None
 
-    def given_up(self, deliveries: int) -> tuple[Phase, int]:
+    def given_up(self, deliveries: int) -> Fate:
         """What becomes of a record that nobody is to have again. Until it is buried its count says
         so, also to the next leader."""
         if self.limits.buries:
-            return Phase.BURYING, max(deliveries, self.limits.deliveries)
-        return Phase.ARCHIVED, 0
+            return Fate(Phase.BURYING, max(deliveries, self.limits.deliveries))
+        return Fate(Phase.ARCHIVED)
 
-    def given_back(self, deliveries: int) -> tuple[Phase, int]:
+    def given_back(self, deliveries: int, now_ms: float, pause_ms: int) -> Fate:
         if deliveries >= self.limits.deliveries:
             return self.given_up(deliveries)
-        return Phase.AVAILABLE, deliveries
+        if pause_ms <= 0:
+            return Fate(Phase.AVAILABLE, deliveries)
+        return Fate(Phase.WAITING, deliveries, now_ms + pause_ms)
 
-    def settle(self, span: Span, after: tuple[Phase, int], *, is_rejected: bool = False) -> None:
+    def settle(self, span: Span, fate: Fate, *, is_rejected: bool = False) -> None:
         """It is with nobody any more."""
-        phase, deliveries = after
-        if phase is Phase.BURYING:
+        if fate.phase is Phase.BURYING:
             self.dead.append(DeadLetters(span.first, span.last, span.deliveries, is_rejected))
-        self.move(span, phase, deliveries)
+        self.move(span, fate.phase, fate.deliveries, lock_ms=fate.until_ms)
+        if fate.phase is Phase.WAITING:
+            self.lock(span.first, span.last, fate.until_ms)
 
     def touch(self, first: int, last: int) -> None:
         """It is to be stored as it is now."""

@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from penstock.sharing.phases import FINISHED, STORED, Phase
-from penstock.sharing.window import Window
+from penstock.sharing.phases import FINISHED, STORED
+from penstock.sharing.window import Fate, Window
 from penstock.wire.delivery import StateBatch
 
 Ranges = Sequence[tuple[int, int]]
@@ -23,8 +23,7 @@ class Change(NamedTuple):
 
     first: int
     last: int
-    phase: Phase
-    deliveries: int
+    fate: Fate
     is_rejected: bool
 
 
@@ -42,10 +41,10 @@ class Pending:
 
     def commit(self, window: Window) -> None:
         self.is_done = self.is_kept = True
-        for first, last, phase, deliveries, is_rejected in self.changes:
+        for first, last, fate, is_rejected in self.changes:
             for span in window.spans.cut(first, last):
                 if span.pending is self:
-                    window.settle(span, (phase, deliveries), is_rejected=is_rejected)
+                    window.settle(span, fate, is_rejected=is_rejected)
         self._join(window)
 
     def undo(self, window: Window) -> None:
@@ -77,7 +76,7 @@ class Write:
         finishing = sorted(
             (max(change.first, window.start), change.last)
             for change in changes
-            if change.phase in FINISHED and change.last >= window.start
+            if change.fate.phase in FINISHED and change.last >= window.start
         )
         self.start_offset = _start_after(window, finishing)
         """Where the share begins once this is stored: what lies below need not be told."""
@@ -85,8 +84,8 @@ class Write:
         self.complete_count = window.finished + count - (self.start_offset - window.start)
         batches = _told(window, self.touched)
         batches += [
-            StateBatch(first, last, STORED[phase], deliveries)
-            for first, last, phase, deliveries, _ in changes
+            StateBatch(first, last, STORED[fate.phase], fate.deliveries)
+            for first, last, fate, _ in changes
         ]
         self.batches = list(_from(batches, self.start_offset))
         """What stands further on counts."""

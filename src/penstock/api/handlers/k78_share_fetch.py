@@ -198,8 +198,8 @@ class ShareFetching:
         group, member = self.session.who
         shared = self.waiting[place] = self.broker.shared.of(group, leader)
         share = shared.share
-        if share is None:
-            return
+        if share is None or not self.broker.shared.sessions.is_open(self.session):
+            return  # who has gone while something was read must not be given anything
         share.limits = shared.limits
         handed = hand_out(
             shared,

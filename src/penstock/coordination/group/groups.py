@@ -112,6 +112,7 @@ class Groups:
 
     def remove(self, name: str) -> None:
         self._groups.pop(name, None)
+        self.at_work.pop(name, None)
 
     def note_shares(self, name: str, *, has_work: bool) -> None:
         if has_work:

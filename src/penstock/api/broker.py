@@ -14,6 +14,7 @@ from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
+from penstock.api.schedules import Schedules
 from penstock.api.sieves import Sieves
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask
@@ -84,6 +85,7 @@ class Broker:
         self.transactions = Coordinator(self, clock, TRANSACTION)
         self.speakers = AllSpeakers()
         self.sieves = Sieves()
+        self.schedules = Schedules()
         self.endings = Endings()
         self.verify: Verify = nobody_to_ask
         """Asks a transaction's coordinator for partitions."""

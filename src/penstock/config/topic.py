@@ -193,6 +193,12 @@ class TopicConfig:
         broker_name="log.preallocate",
         doc="Accepted for compatibility; segments are never preallocated.",
     )
+    deletes_on_ack: bool = setting(
+        "queue.delete.on.ack",
+        False,
+        doc="Whether records go away once all share groups that read the topic have accepted them, "
+        "or given them up. Retention holds all the same. Not for compacted topics.",
+    )
     record_validation: str = setting(
         "record.validation",
         "batch",

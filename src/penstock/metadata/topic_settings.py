@@ -34,6 +34,13 @@ def check_together(config: TopicConfig) -> None:
             "by their keys, and would not wait for an archive",
         )
 
+    if config.deletes_on_ack and config.compacts:
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "queue.delete.on.ack needs cleanup.policy=delete: what compaction keeps is the last "
+            "record of each key, whoever has had it",
+        )
+
 
 def own(texts: Mapping[str, str]) -> dict[str, str]:
     """Of what is set for one broker, that which one alone can have."""

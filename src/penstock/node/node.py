@@ -48,6 +48,7 @@ from penstock.server.sharing import Sharing
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.transaction_upkeep import TransactionUpkeep
+from penstock.server.trimming import Trimming
 from penstock.server.upkeep import Upkeep
 from penstock.server.view_upkeep import ViewUpkeep
 from penstock.world.ports import File, Listener, World
@@ -111,6 +112,7 @@ class Node:
         self.transaction_upkeep.start()
         self.share_upkeep.start()
         self.sharing.start()
+        self.trimming.start()
         self.insync.start()
         self.reducing.start()
         self.view_upkeep.start()
@@ -149,6 +151,7 @@ class Node:
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
         self.share_upkeep = ShareUpkeep(world, self.door)
         self.sharing = Sharing(world.network, self.door)
+        self.trimming = Trimming(world.network, self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)
@@ -263,6 +266,7 @@ class Node:
         self.door.close()
         await self.group_upkeep.stop()
         await self.transaction_upkeep.stop()
+        await self.trimming.stop()
         await self.sharing.stop()
         await self.share_upkeep.stop()
         await self.fetchers.stop()

@@ -24,6 +24,7 @@ from penstock.wire.messages.k09_offset_fetch import (
 from penstock.wire.messages.k12_heartbeat import HeartbeatRequest
 from penstock.wire.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from penstock.wire.messages.k15_describe_groups import DescribeGroupsRequest
+from penstock.wire.messages.k16_list_groups import ListGroupsRequest
 from penstock.wire.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -53,8 +54,10 @@ def set_up(room: Room) -> None:
 def test_a_member_joins_and_is_told_when_to_come_again(room: Room) -> None:
     answer = room.tell(beat())
     assert (answer.error_code, answer.member_id, answer.member_epoch) == (0, "m1", 1)
-    assert answer.heartbeat_interval_ms == 500
+    assert answer.heartbeat_interval_ms == 100
     assert answer.assignment.topic_partitions == []
+    set_up(room)
+    assert room.tell(beat(1)).heartbeat_interval_ms == 500
 
 
 def test_the_answer_waits_until_the_member_is_stored(room: Room) -> None:
@@ -197,6 +200,18 @@ def test_a_classic_group_is_not_joined_as_a_share_group(room: Room) -> None:
     answer = room.tell(beat())
     assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert "is a consumer group" in answer.error_message
+
+
+def test_who_asks_for_readers_of_a_topic_is_told_of_share_groups_too(room: Room) -> None:
+    def readers() -> list[tuple[str, str, bool]]:
+        answer = room.tell(ListGroupsRequest(reads_topic="orders"))
+        return [(each.group_id, each.group_type, each.is_reading) for each in answer.groups]
+
+    assert readers() == []
+    room.tell(beat())
+    assert readers() == [(GROUP, "Share", True)]
+    room.tell(beat(-1))
+    assert readers() == [(GROUP, "Share", False)]
 
 
 def test_a_group_without_members_does_not_grow_old(room: Room) -> None:

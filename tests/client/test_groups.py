@@ -23,6 +23,7 @@ from penstock.wire.messages import APIS, ApiKey
 from penstock.wire.messages import k15_describe_groups as k15
 from penstock.wire.messages import k16_list_groups as k16
 from penstock.wire.messages import k69_consumer_group_describe as k69
+from penstock.wire.messages import k77_share_group_describe as k77
 from penstock.wire.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -174,6 +175,14 @@ def test_members_are_counted_many_groups_at_a_time(
             groups=[k15.DescribedGroup(group_id=name, members=members) for name in request.groups]
         )
 
+    def shared(request: Any) -> k77.ShareGroupDescribeResponse:
+        return k77.ShareGroupDescribeResponse(
+            groups=[
+                k77.DescribedGroup(group_id=name, members=[k77.Member("m")])
+                for name in request.group_ids
+            ]
+        )
+
     def gone(request: Any) -> k69.ConsumerGroupDescribeResponse:
         code = ErrorCode.GROUP_ID_NOT_FOUND
         return k69.ConsumerGroupDescribeResponse(
@@ -182,14 +191,17 @@ def test_members_are_counted_many_groups_at_a_time(
 
     broker.answers(ApiKey.DESCRIBE_GROUPS, described)
     broker.answers(ApiKey.CONSUMER_GROUP_DESCRIBE, gone)
+    broker.answers(ApiKey.SHARE_GROUP_DESCRIBE, shared)
     classic = [ListedGroup(f"g{n}", "classic", "Stable", "consumer", 1) for n in range(250)]
     others = [
         ListedGroup("empty", "classic", EMPTY, "consumer", 1),
         ListedGroup("gone", "consumer", "Stable", "consumer", 1),
-        ListedGroup("odd", "share", "Stable", "share", 1),
+        ListedGroup("shared", "share", "Stable", "share", 1),
+        ListedGroup("odd", "streams", "Stable", "streams", 1),
     ]
     counts = member_counts(client, classic + others)
-    assert counts == {**dict.fromkeys((each.name for each in classic), 2), "empty": 0}
+    counted = {**dict.fromkeys((each.name for each in classic), 2), "empty": 0, "shared": 1}
+    assert counts == counted
     assert len(broker.asked(k15.DescribeGroupsRequest)) == 3
 
 
@@ -199,6 +211,12 @@ def test_members_are_counted_many_groups_at_a_time(
 def not_of_kip_848(request: Any) -> k69.ConsumerGroupDescribeResponse:
     return k69.ConsumerGroupDescribeResponse(
         groups=[k69.DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, "none", "g")]
+    )
+
+
+def no_share_group(request: Any) -> k77.ShareGroupDescribeResponse:
+    return k77.ShareGroupDescribeResponse(
+        groups=[k77.DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, "none", "g")]
     )
 
 
@@ -247,12 +265,31 @@ def test_a_broker_without_kip_848_has_classic_groups_only() -> None:
     assert describe_group(client_of({1: old}), "g").kind == "classic"
 
 
+def test_a_share_group_is_described_with_its_members(
+    broker: ScriptedBroker, client: WireClient
+) -> None:
+    parts = [k77.TopicPartitions(bytes(16), "orders", [1, 0])]
+    member = k77.Member("m", None, 3, "c", "/192.0.2.7", ["orders"], k77.Assignment(parts))
+    told = k77.DescribedGroup(0, None, "g", "Stable", 3, 3, "simple", [member])
+    broker.answers(ApiKey.CONSUMER_GROUP_DESCRIBE, not_of_kip_848)
+    broker.answers(ApiKey.DESCRIBE_GROUPS, classic(error_code=ErrorCode.GROUP_ID_NOT_FOUND))
+    broker.answers(
+        ApiKey.SHARE_GROUP_DESCRIBE, lambda request: k77.ShareGroupDescribeResponse(groups=[told])
+    )
+    found = describe_group(client, "g")
+    assert (found.kind, found.state, found.epoch) == ("share", "Stable", 3)
+    (seen,) = found.members
+    assert (seen.id, seen.host, seen.epoch, seen.target) == ("m", "192.0.2.7", 3, None)
+    assert seen.assigned == {"orders": [0, 1]}
+
+
 @pytest.mark.parametrize("told", [{"error_code": ErrorCode.GROUP_ID_NOT_FOUND}, {}])
 def test_a_dead_group_is_not_there(
     broker: ScriptedBroker, client: WireClient, told: dict[str, Any]
 ) -> None:
     broker.answers(ApiKey.CONSUMER_GROUP_DESCRIBE, not_of_kip_848)
     broker.answers(ApiKey.DESCRIBE_GROUPS, classic(group_state="Dead", **told))
+    broker.answers(ApiKey.SHARE_GROUP_DESCRIBE, no_share_group)
     with pytest.raises(ClientError, match="group g: there is no such group") as raised:
         describe_group(client, "g")
     assert raised.value.code is ErrorCode.GROUP_ID_NOT_FOUND

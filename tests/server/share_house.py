@@ -29,6 +29,7 @@ from penstock.wire.batch_builder import read_records
 from penstock.wire.codec import Message, decode_response
 from penstock.wire.messages import k78_share_fetch as k78
 from penstock.wire.messages import k79_share_acknowledge as k79
+from penstock.world.real import RealNetwork
 
 GROUP, TOPIC = "jobs", "orders"
 ACCEPT, RELEASE, REJECT, RENEW, GAP = 1, 2, 3, 4, 0
@@ -100,7 +101,7 @@ class ShareHouse(House):
         self.set_level(1)
         self.states = MemoryStates(self)
         self.broker.share_states = self.states
-        self.sharing = Sharing(self.door)
+        self.sharing = Sharing(RealNetwork(), self.door)
         self.sharing.start()
 
     def set_level(self, level: int) -> None:

@@ -171,6 +171,7 @@ async def test_a_deleted_group_goes_once_its_shares_have(queue: Queue) -> None:
     assert [each.error_code for each in answer.results] == [ErrorCode.NONE]
     assert queue.group is not None
     assert queue.group.is_ending
+    assert not (await queue.ask(ListGroupsRequest())).groups
     answer = await queue.beat(0, "orders")
     assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     queue.stored.is_up.set()

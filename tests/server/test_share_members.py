@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.server.share_house import (
     ACCEPT,
+    GROUP,
     RELEASE,
     RENEW,
     TOPIC,
@@ -12,6 +13,7 @@ from tests.server.share_house import (
     parts_of,
 )
 
+from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode
 
 STRICT = 1
@@ -252,3 +254,18 @@ async def test_a_member_that_begins_anew_elsewhere_keeps_what_it_has(shares: Sha
     assert await again.take() == []
     a.hang_up()
     assert await again.acknowledge(Ack(0, 0, [ACCEPT])) == ErrorCode.NONE
+
+
+async def test_a_group_that_was_set_to_another_offset_while_nobody_was_there_begins_there(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=4)
+    await shares.ready()
+    a = shares.member("a", topic_id)
+    assert await a.take() == [(0, 3, 1)]
+    assert await a.take(Ack(0, 3, [ACCEPT]), epoch=FINAL) == []
+    shares.states.begin(ShareKey(GROUP, topic_id, 0), state_epoch=1, start_offset=1)
+    b = shares.member("b", topic_id)
+    b.poll()
+    assert await b.polled() == [(1, 3, 1)]

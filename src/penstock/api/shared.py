@@ -40,6 +40,7 @@ class Shared:
         "share",
         "stored",
         "used_ms",
+        "was_left",
     )
 
     def __init__(self, broker: Broker, key: ShareKey, leader: Leader) -> None:
@@ -53,12 +54,17 @@ class Shared:
         """Whenever something was stored, or could not be."""
         self.is_over = False
         self.used_ms = 0.0
+        self.was_left = False
+        """Its group has had no members here for a while, in which somebody may have set it to
+        another offset."""
         self._waiting: dict[Waiter, None] = {}
         self._is_watching = False
 
     @property
     def limits(self) -> Limits:
-        return limits_of(self._broker.image.settings.of_group(self.key.group))
+        """Dead letters of a topic do not go to the same topic again: it has them."""
+        config = self._broker.image.settings.of_group(self.key.group)
+        return limits_of(config, buries=config.dead_letter_topic not in ("", self.leader.topic))
 
     @property
     def end(self) -> int:
@@ -155,6 +161,11 @@ class SharedPartitions:
 
     def of(self, group: str, leader: Leader) -> Shared:
         found = self.known(group, leader)
+        if found is not None and found.was_left:
+            found.was_left = False
+            if not found.is_in_use:
+                self.drop(found)
+                found = None
         if found is None:
             key = ShareKey(group, leader.topic_id, leader.index)
             found = self._shared[key] = Shared(self._broker, key, leader)
@@ -192,9 +203,11 @@ class SharedPartitions:
         """What it has had and not acknowledged, in whatever partition: it may have forgotten some
         that it still has records of."""
         (group, member), now_ms = session.who, self._broker.monotonic_ms()
+        is_last = not self.sessions.has_group(group)
         for shared in self:
             if shared.key.group != group or shared.share is None:
                 continue
+            shared.was_left |= is_last
             if shared.share.release(member, now_ms, were_delivered=were_delivered):
                 self.on_changed(shared)
                 shared.wake()

@@ -1,4 +1,4 @@
-"""`penstock group`: look at consumer groups, move them, change and delete them."""
+"""`penstock group`: look at consumer groups and share groups, move them, change and delete them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from penstock.coordination.group.classic.phases import Phase
 from penstock.coordination.group.consumer.phases import GroupState
 
 _STATES = list(dict.fromkeys(state.value for state in (*Phase, *GroupState)))
-_KINDS = ["classic", "consumer"]
+_KINDS = ["classic", "consumer", "share"]
 
 
 @click.group("group")
 def command() -> None:
-    """Work with consumer groups."""
+    """Work with consumer groups and share groups."""
 
 
 @command.command("list")

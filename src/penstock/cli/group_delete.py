@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.group_members import running
+from penstock.cli.group_members import refuse_shares, running
 from penstock.cli.group_places import TopicPart, committed_places, topics_option
 from penstock.cli.options import (
     cluster_options,
@@ -39,6 +39,7 @@ def delete(
     """Delete GROUPS with all their offsets; with --topic, only their offsets there.
 
     A group that has members is not deleted, nor are offsets of topics that they are subscribed to.
+    A share group goes with what is known of its records.
     """
     names = list(dict.fromkeys(groups))
     what = f"offsets in {', '.join(each.topic for each in topics)} of " if topics else ""
@@ -87,6 +88,8 @@ def _delete(client: WireClient, group: str, topics: tuple[TopicPart, ...]) -> No
         else:
             delete_group(client, group)
     except ClientError as error:
+        if topics and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
+            refuse_shares(describe_group(client, group))
         if error.code not in {ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC}:
             raise
         described = describe_group(client, group)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from penstock.cli.group_members import SHARE
+from penstock.cli.group_shares import facts_text, show_share_group
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
-from penstock.cli.output import counted, duration_text, emit_json, emit_table, plain
+from penstock.cli.output import counted, duration_text, emit_json, emit_table
 
 if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
@@ -42,6 +44,8 @@ def describe(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
     retention has removed does not count. Waiting is how long the first record that was not read has
     been there. A dash is what is not known, as the lag where nothing was committed. Past the end is
     an offset at which there has been no record yet: the lag counts as 0.
+
+    Of a share group it is shown who has which partition: several members may have one.
     """
     from penstock.client.group_offsets import (  # noqa: PLC0415
         committed_offsets,
@@ -51,6 +55,9 @@ def describe(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
 
     with connect(bootstrap, timeout_s) as client:
         described = describe_group(client, group)
+        if described.kind == SHARE:
+            show_share_group(described, as_json=as_json)
+            return
         committed = with_known_lags(client, committed_offsets(client, group))
         rows = partition_rows(client, described, committed)
     if as_json:
@@ -103,15 +110,7 @@ def _row(
 
 
 def _show(described: GroupDescription, rows: list[Row]) -> None:
-    facts = [
-        f"group {described.name}",
-        f"type {described.kind}",
-        f"state {described.state}",
-        f"assignor {described.assignor or '-'}",
-        f"coordinator {described.coordinator}",
-        counted(len(described.members), "member"),
-    ]
-    click.echo(plain("  ".join(facts)))
+    click.echo(facts_text(described))
     if not rows:
         click.echo("it has committed no offsets, and has no partitions", err=True)
         return

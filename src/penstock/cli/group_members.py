@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from penstock.client.groups import GroupDescription
 
 _NAMED_MAX = 5
+SHARE = "share"
+"""The type of groups whose members have partitions together."""
 
 
 @click.command("members")
@@ -24,7 +26,8 @@ def members(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> None
     """Show the members of GROUP and the partitions that each of them has.
 
     Epochs are those of the new protocol (KIP-848): a member whose epoch is not the group's is still
-    giving up partitions, or waiting for some.
+    giving up partitions, or waiting for some. In a share group several members may have one
+    partition; one whose epoch is not the group's has yet to hear of the newest assignment.
     """
     from penstock.client.groups import describe_group  # noqa: PLC0415
 
@@ -44,9 +47,11 @@ def _show(described: GroupDescription) -> None:
     rows = [_cells(each) for each in described.members]
     if described.epoch is not None:
         click.echo(f"group epoch {described.epoch}  assignment epoch {described.assignment_epoch}")
-        heads += ["epoch", "target"]
+        heads += ["epoch"] if described.kind == SHARE else ["epoch", "target"]
         for row, each in zip(rows, described.members, strict=True):
-            row += [each.epoch, share_text(each.target or {})]
+            row.append(each.epoch)
+            if each.target is not None:
+                row.append(share_text(each.target))
     emit_table(heads, rows)
 
 
@@ -89,6 +94,15 @@ def _document(described: GroupDescription) -> dict[str, Any]:
             for each in described.members
         ],
     }
+
+
+def refuse_shares(described: GroupDescription) -> None:
+    """What is about committed offsets."""
+    if described.kind == SHARE:
+        raise click.ClickException(
+            f"{described.name} is a share group, which has no committed offsets: what has become "
+            "of each record is known instead"
+        )
 
 
 def running(described: GroupDescription) -> click.ClickException:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.group_members import running
+from penstock.cli.group_members import refuse_shares, running
 from penstock.cli.group_places import TopicPart, topics_option
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
 from penstock.cli.output import counted, emit_json, emit_table
@@ -111,6 +111,7 @@ def _check_is_down(client: WireClient, group: str) -> bool:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise
         return True
+    refuse_shares(described)
     if described.members:
         raise running(described)
     return False

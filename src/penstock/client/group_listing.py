@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError, check
-from penstock.client.groups import CLASSIC, CONSUMER
+from penstock.client.groups import CLASSIC, CONSUMER, SHARE
 from penstock.wire.messages.k15_describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -17,6 +17,10 @@ from penstock.wire.messages.k16_list_groups import ListGroupsRequest, ListGroups
 from penstock.wire.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
+)
+from penstock.wire.messages.k77_share_group_describe import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
 )
 
 EMPTY = "Empty"
@@ -27,7 +31,7 @@ _AT_ONCE = 100
 class ListedGroup(NamedTuple):
     name: str
     kind: str
-    """classic, consumer, or what else the broker has."""
+    """classic, consumer, share, or what else the broker has."""
     state: str
     protocol_type: str
     coordinator: int
@@ -82,13 +86,16 @@ def _listed(answer: ListGroupsResponse, node: int) -> list[ListedGroup]:
 
 def _counted(client: WireClient, node: int, kind: str, names: list[str]) -> dict[str, int]:
     deadline = client.deadline()
-    answer: ConsumerGroupDescribeResponse | DescribeGroupsResponse
+    answer: ConsumerGroupDescribeResponse | DescribeGroupsResponse | ShareGroupDescribeResponse
     if kind == CONSUMER:
         asked = ConsumerGroupDescribeRequest(group_ids=names)
         answer = client.ask_node(node, asked, ConsumerGroupDescribeResponse, deadline)
     elif kind == CLASSIC:
         request = DescribeGroupsRequest(groups=names)
         answer = client.ask_node(node, request, DescribeGroupsResponse, deadline)
+    elif kind == SHARE:
+        shared = ShareGroupDescribeRequest(group_ids=names)
+        answer = client.ask_node(node, shared, ShareGroupDescribeResponse, deadline)
     else:
         return {}
     return {each.group_id: len(each.members) for each in answer.groups if not each.error_code}

@@ -9,6 +9,7 @@ from penstock.errors import Malformed
 from penstock.wire.messages.k15_describe_groups import DescribedGroupMember
 from penstock.wire.messages.k69_consumer_group_describe import Assignment
 from penstock.wire.messages.k69_consumer_group_describe import Member as ConsumerMember
+from penstock.wire.messages.k77_share_group_describe import Member as ShareMember
 from penstock.wire.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
 from penstock.wire.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
 from penstock.wire.stored_codec import Versioned, decode_embedded
@@ -34,7 +35,7 @@ class Member:
     regex: str | None = None
     epoch: int | None = None
     target: Share | None = None
-    """What it is going to have; epoch and target only in the new protocol."""
+    """What it is going to have, only in the new protocol; share groups have epochs too."""
 
     @property
     def partition_count(self) -> int:
@@ -70,6 +71,19 @@ def consumer_member(told: ConsumerMember) -> Member:
         regex=told.subscribed_topic_regex or None,
         epoch=told.member_epoch,
         target=_share(told.target_assignment),
+    )
+
+
+def share_member(told: ShareMember) -> Member:
+    parts = told.assignment.topic_partitions
+    return Member(
+        id=told.member_id,
+        instance_id=None,
+        client_id=told.client_id,
+        host=_host(told.client_host),
+        assigned={each.topic_name: sorted(each.partitions) for each in parts},
+        topics=sorted(told.subscribed_topic_names),
+        epoch=told.member_epoch,
     )
 
 

@@ -1,4 +1,4 @@
-"""One consumer group: who is in it, and its end.
+"""One group, of consumers or a share group: who is in it, and its end.
 
 Every broker looks after some of the groups. Who looks after this one, its coordinator, is asked for
 anew each time, since groups move from broker to broker.
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError, check, refused
-from penstock.client.group_members import Member, classic_member, consumer_member
+from penstock.client.group_members import Member, classic_member, consumer_member, share_member
 from penstock.errors import ErrorCode
 from penstock.wire.codec import Message
 from penstock.wire.messages.k10_find_coordinator import (
@@ -30,14 +30,19 @@ from penstock.wire.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeResponse,
 )
 from penstock.wire.messages.k69_consumer_group_describe import DescribedGroup as ConsumerGroup
+from penstock.wire.messages.k77_share_group_describe import DescribedGroup as ShareGroup
+from penstock.wire.messages.k77_share_group_describe import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 _DEAD = "Dead"
 _ELSEWHERE = {ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION}
-"""It is not of the new protocol, or the broker does not know that."""
+"""It is not of that kind, or the broker does not know such groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class GroupDescription:
     members: list[Member]
     epoch: int | None = None
     assignment_epoch: int | None = None
-    """What the last plan was made for; both only in the new protocol."""
+    """What the last plan was made for; neither in the classic protocol."""
 
 
 def coordinator_of(client: WireClient, group: str, deadline: float) -> int:
@@ -81,13 +86,14 @@ def ask_coordinator(
 
 
 def describe_group(client: WireClient, group: str) -> GroupDescription:
-    """Of whichever protocol it is. Raises ClientError with GROUP_ID_NOT_FOUND if there is none."""
-    try:
-        return _describe_consumer(client, group)
-    except ClientError as error:
-        if error.code not in _ELSEWHERE:
-            raise
-    return _describe_classic(client, group)
+    """Of whichever kind it is. Raises ClientError with GROUP_ID_NOT_FOUND if there is none."""
+    for describe in (_describe_consumer, _describe_classic, _describe_share):
+        try:
+            return describe(client, group)
+        except ClientError as error:
+            if error.code not in _ELSEWHERE:
+                raise
+    raise missing(group)
 
 
 def _describe_consumer(client: WireClient, group: str) -> GroupDescription:
@@ -114,6 +120,16 @@ def _describe_classic(client: WireClient, group: str) -> GroupDescription:
     return ask_coordinator(client, group, request, DescribeGroupsResponse, read)
 
 
+def _describe_share(client: WireClient, group: str) -> GroupDescription:
+    def read(answer: ShareGroupDescribeResponse, node: int) -> GroupDescription:
+        (told,) = answer.groups
+        check(f"group {group}", told.error_code, told.error_message)
+        return _of_share(told, node)
+
+    request = ShareGroupDescribeRequest(group_ids=[group])
+    return ask_coordinator(client, group, request, ShareGroupDescribeResponse, read)
+
+
 def delete_group(client: WireClient, group: str) -> None:
     def read(answer: DeleteGroupsResponse, _: int) -> None:
         (told,) = answer.results
@@ -137,6 +153,19 @@ def _of_consumer(told: ConsumerGroup, node: int) -> GroupDescription:
         coordinator=node,
         assignor=told.assignor_name,
         members=[consumer_member(each) for each in told.members],
+        epoch=told.group_epoch,
+        assignment_epoch=told.assignment_epoch,
+    )
+
+
+def _of_share(told: ShareGroup, node: int) -> GroupDescription:
+    return GroupDescription(
+        name=told.group_id,
+        kind=SHARE,
+        state=told.group_state,
+        coordinator=node,
+        assignor=told.assignor_name,
+        members=[share_member(each) for each in told.members],
         epoch=told.group_epoch,
         assignment_epoch=told.assignment_epoch,
     )

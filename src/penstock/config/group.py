@@ -130,6 +130,19 @@ class GroupConfig:
         doc="Whether members of a share group are given what was written in transactions before "
         "these are committed.",
     )
+    dead_letter_topic: str = setting(
+        "errors.deadletterqueue.topic.name",
+        "",
+        doc="The topic that takes what a share group gives up: records that were rejected, or "
+        "delivered too often. It needs errors.deadletterqueue.group.enable=true. Empty: such "
+        "records are dropped.",
+    )
+    dead_letters_have_records: bool = setting(
+        "errors.deadletterqueue.copy.record.enable",
+        False,
+        doc="Whether dead letters hold key, value and headers of the record, and not only tell "
+        "where it is.",
+    )
     share_renew_acknowledge_enable: bool = setting(
         "share.renew.acknowledge.enable",
         True,

@@ -159,6 +159,19 @@ class ShareConfig:
         at_most=10_000,
         doc="The most such records that a share group may ask for.",
     )
+    dead_letter_prefix: str = setting(
+        "errors.deadletterqueue.topic.name.prefix",
+        "dlq.",
+        dynamic=True,
+        doc="What the names of topics begin with that share groups may send their dead letters to.",
+    )
+    creates_dead_letter_topics: bool = setting(
+        "errors.deadletterqueue.auto.create.topics.enable",
+        False,
+        dynamic=True,
+        doc="Whether a topic is created that a share group wants to send its dead letters to, and "
+        "that is not there.",
+    )
     share_sessions: int = setting(
         "group.share.max.share.sessions",
         2000,

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.config import SAME_EVERYWHERE
 from penstock.errors import ErrorCode, Refused
-from penstock.metadata import group_settings, topic_settings
+from penstock.metadata import dead_letters, group_settings, topic_settings
 from penstock.metadata.changes import Commit, existing_topic, rewrite_topic
 from penstock.metadata.closing import with_configs
 from penstock.metadata.cluster import Held
@@ -20,6 +20,12 @@ from penstock.metadata.config_values import (
     checked_topic_configs,
     group_setting,
     topic_setting,
+)
+from penstock.metadata.delayed_topics import (
+    check_begin,
+    check_change,
+    has_delays,
+    scheduled_name,
 )
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import check_internal_configs
@@ -107,6 +113,10 @@ def _set_topic_configs(
     if record == topic.record:
         return Commit(answer=record)
     topic_settings.check_together(image.settings.of_record(record))
+    before = image.settings.of_topic(topic)
+    check_change(before, topic, record)
+    if has_delays(record) and not before.delayed_delivery:
+        check_begin(record, image.colliding(scheduled_name(name)))
     # Less may be kept from now on.
     return replace(rewrite_topic(image, topic, record, nonce), makes_room=True)
 
@@ -133,7 +143,9 @@ def _refuse_shared(configs: Mapping[str, str], before: Mapping[str, str]) -> Non
 
 def _set_group_configs(image: Image, name: str, configs: dict[str, str]) -> Commit[ConfigRecord]:
     group_settings.check_name(name)
-    group_settings.check_together(configs, image.settings.layers())
+    layers = image.settings.layers()
+    group_settings.check_together(configs, layers)
+    dead_letters.check_group(image, group_settings.effective(configs, layers))
     held = image.settings.group_config(name)
     if held is None:
         if not configs:

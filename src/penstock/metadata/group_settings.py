@@ -66,9 +66,8 @@ def _limited(setting: Setting, layers: Layers) -> Setting:
     if setting.broker_limits is None:
         return setting
     lowest, highest = (BROKER_SETTINGS[name] for name in setting.broker_limits)
-    check = partial(
-        _beyond, (lowest.name, _value(lowest, layers)), (highest.name, _value(highest, layers))
-    )
+    least, most = broker_value(lowest, layers), broker_value(highest, layers)
+    check = partial(_beyond, (lowest.name, least), (highest.name, most))
     return replace(setting, check=check)
 
 
@@ -81,8 +80,9 @@ def _beyond(lowest: tuple[str, int], highest: tuple[str, int], value: int) -> st
     return None
 
 
-def _value(setting: Setting, layers: Layers) -> int:
-    values: dict[str, int] = {setting.attribute: setting.default}
+def broker_value(setting: Setting, layers: Layers) -> Any:
+    """Of a setting of brokers."""
+    values: dict[str, Any] = {setting.attribute: setting.default}
     for layer in layers:
         lay(values, layer, {setting.name: setting})
     return values[setting.attribute]

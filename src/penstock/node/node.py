@@ -34,6 +34,7 @@ from penstock.node.stores import OpenStore, opened_store
 from penstock.node.unsynced import Unsynced
 from penstock.server.archive_hold import ArchiveHold
 from penstock.server.controlling import Controlling
+from penstock.server.delivering import Delivering
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
 from penstock.server.group_upkeep import GroupUpkeep
@@ -48,6 +49,7 @@ from penstock.server.sharing import Sharing
 from penstock.server.steps import carry_out, wait_on
 from penstock.server.syncer import Syncer
 from penstock.server.transaction_upkeep import TransactionUpkeep
+from penstock.server.trimming import Trimming
 from penstock.server.upkeep import Upkeep
 from penstock.server.view_upkeep import ViewUpkeep
 from penstock.world.ports import File, Listener, World
@@ -111,9 +113,11 @@ class Node:
         self.transaction_upkeep.start()
         self.share_upkeep.start()
         self.sharing.start()
+        self.trimming.start()
         self.insync.start()
         self.reducing.start()
         self.view_upkeep.start()
+        self.delivering.start()
         self.offering.start()
         self.offering.look_at(self._places())
         self.fetchers.look_at(self._places())
@@ -148,13 +152,15 @@ class Node:
         self.group_upkeep = GroupUpkeep(world.disk, self.door)
         self.transaction_upkeep = TransactionUpkeep(world, self.door)
         self.share_upkeep = ShareUpkeep(world, self.door)
-        self.sharing = Sharing(self.door)
+        self.sharing = Sharing(world.network, self.door)
+        self.trimming = Trimming(world.network, self.door)
         self.fetchers = Fetchers(world.network, self.door)
         self.leaving = Leaving(world.network, self.door, self.upkeep.remove_doomed)
         self.insync = InSync(self.door, self.keeper)
         self.offering = Offering(self.broker, self.keeper)
         self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
         self.view_upkeep = ViewUpkeep(world.chance, self.door, self.keeper, self._is_controller)
+        self.delivering = Delivering(self.door)
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
         self.opener = Opener(self.broker.opening)
@@ -223,6 +229,8 @@ class Node:
             self.door.settle()  # with fewer in sync, more may be committed
         if changed.broker_configs:
             self.broker.reconfigure_all()
+        if is_registered:
+            self.delivering.follow(changed)
         self.group_upkeep.follow(changed)
         self.transaction_upkeep.follow()
         self.share_upkeep.follow(changed)
@@ -263,6 +271,7 @@ class Node:
         self.door.close()
         await self.group_upkeep.stop()
         await self.transaction_upkeep.stop()
+        await self.trimming.stop()
         await self.sharing.stop()
         await self.share_upkeep.stop()
         await self.fetchers.stop()
@@ -270,6 +279,7 @@ class Node:
         await self.insync.stop()
         await self.reducing.stop()
         await self.view_upkeep.stop()
+        await self.delivering.stop()
         await self.offering.stop()
         if self.controlling is not None:
             await self.controlling.stop()

@@ -99,7 +99,7 @@ class Member:
 class Group:
     name: str
     kind: str
-    """`classic`, or `consumer` for the newer protocol."""
+    """`classic`, `consumer` for the newer protocol, or `share`."""
     state: str
     coordinator: int
     assignor: str

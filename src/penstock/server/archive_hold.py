@@ -39,7 +39,9 @@ class ArchiveHold:
     def __init__(self, network: Network, door: Door) -> None:
         self._broker = door.broker
         self._asking = Asking(network, door)
-        self._surveyor = Surveyor(door.broker.image, self._asking)
+        self._surveyor = Surveyor(
+            door.broker.image, self._asking, lambda: self._broker.share_states
+        )
         self._archived: dict[bytes, Mapping[int, int]] = {}
         """By topic, in this round."""
         self._silent: set[int] = set()

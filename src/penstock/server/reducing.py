@@ -61,7 +61,7 @@ class Reducing:
         self._clock = door.clock
         self._is_controller = is_controller
         self._asking = Asking(network, door)
-        self._surveyor = Surveyor(keeper.image, self._asking)
+        self._surveyor = Surveyor(keeper.image, self._asking, lambda: self._broker.share_states)
         self._marks: dict[bytes, Marks] = {}
         """Where closing partitions ended a while ago, by topic."""
         self._turns: dict[bytes, int] = {}

@@ -13,10 +13,12 @@ from penstock.coordination.share.state import State
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
 from penstock.metadata.cluster import Changed
+from penstock.server.burying import Burying
 from penstock.server.door import Door
 from penstock.sharing.partition import NOT_STORED, SharePartition
 from penstock.sharing.restoring import Extent, Stored, has_lost_records, restore
 from penstock.sharing.writes import Write
+from penstock.world.ports import Network
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +33,9 @@ UNUSED_MS = 600_000
 
 
 class Sharing:
-    def __init__(self, door: Door) -> None:
+    def __init__(self, network: Network, door: Door) -> None:
         self._door = door
+        self._burying = Burying(network, door, self._changed)
         self._broker = door.broker
         self._shared = door.broker.shared
         self._tasks: set[asyncio.Task[None]] = set()
@@ -53,6 +56,7 @@ class Sharing:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._burying.stop()
 
     def follow(self, changed: Changed) -> None:
         """Others may lead now what was shared here."""
@@ -132,6 +136,7 @@ class Sharing:
         if shared not in self._storing and share.has_changes:
             self._storing.add(shared)
             self._keep(asyncio.create_task(self._store(shared, share)))
+        self._burying.look_at(shared)
 
     async def _store(self, shared: Shared, share: SharePartition) -> None:
         try:
@@ -163,6 +168,7 @@ class Sharing:
         shared.stored.fire()
         shared.wake()
         self._watch_locks(shared, share)
+        self._burying.look_at(shared)
         return True
 
     # -- time

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from penstock.api.share_states import ShareStates
+from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
@@ -23,9 +25,14 @@ from penstock.wire.messages.k09_offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from penstock.wire.messages.k16_list_groups import ListGroupsRequest, ListGroupsResponse
+from penstock.wire.messages.k16_list_groups import (
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
 
 LATEST, EARLIEST = -1, -2
+SHARE = "Share"
 DEBUGGING = -2
 READ_COMMITTED = 1
 LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
@@ -33,6 +40,7 @@ LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
 PARTITIONS_A_REQUEST = 1000
 PLACES_A_REQUEST = 2000
 """Groups times partitions."""
+"""The type of groups whose shares say where they are."""
 NEAR = 10_000
 """Offsets before the end: who is farther from it has records to read."""
 
@@ -96,12 +104,13 @@ class Surveyor:
     """Asks leaders and coordinators. Raises what `Asking` does, and Refused where anything is not
     known: a group that nobody looks after for the moment would be missed."""
 
-    def __init__(self, image: Image, asking: Asking) -> None:
+    def __init__(self, image: Image, asking: Asking, shares: Callable[[], ShareStates]) -> None:
         self._image = image
         self._asking = asking
+        self._shares = shares
 
     async def survey(self, topic: Topic, indexes: Sequence[int]) -> Survey:
-        ends, groups = await self.ends(topic, indexes), await self._groups(topic.name, indexes)
+        ends, groups = await self.ends(topic, indexes), await self._groups(topic, indexes)
         return Survey(ends, groups, await self._done(topic, ends, groups))
 
     async def _done(
@@ -157,19 +166,48 @@ class Surveyor:
         take = partial(_take_offsets, found)
         await self._asking.ask(leader, request, LIST_OFFSETS, ListOffsetsResponse, take)
 
-    async def _groups(self, topic: str, indexes: Sequence[int]) -> dict[str, Reader]:
+    async def _groups(self, topic: Topic, indexes: Sequence[int]) -> dict[str, Reader]:
         covered: set[int] = set()
         readers: dict[str, Reader] = {}
         for node_id in list(self._image.brokers):
-            is_reading: dict[str, bool] = {}
-            request = ListGroupsRequest(reads_topic=topic)
-            take = partial(_take_groups, is_reading, covered)
+            listed: dict[str, ListedGroup] = {}
+            request = ListGroupsRequest(reads_topic=topic.name)
+            take = partial(_take_groups, listed, covered)
             await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
-            committed = await self.committed(node_id, topic, indexes, list(is_reading))
-            for name, reads in is_reading.items():
-                readers[name] = Reader(reads, committed.get(name, {}))
+            shares = [name for name, each in listed.items() if each.group_type == SHARE]
+            others = [name for name in listed if name not in shares]
+            committed = await self.committed(node_id, topic.name, indexes, others)
+            committed |= await self._begun(topic, indexes, shares)
+            for name, each in listed.items():
+                readers[name] = Reader(each.is_reading, committed.get(name, {}))
         self._check_covered(covered)
         return readers
+
+    async def _begun(
+        self, topic: Topic, indexes: Sequence[int], groups: Sequence[str]
+    ) -> dict[str, dict[int, int]]:
+        """Where the shares of share groups begin: what lies before that they have done with."""
+        found: dict[str, dict[int, int]] = {}
+        for group in groups:
+            keys = [ShareKey(group, topic.id, index) for index in indexes]
+            states = await self._shares().summaries(keys)
+            found[group] = {}
+            for key, state in states.items():
+                if isinstance(state, Refused):
+                    raise _unknown(f"where share group {group} is is not known: {state.message}")
+                found[group][key.partition] = state.start_offset
+        return found
+
+    async def share_groups(self, topic: str) -> dict[str, bool]:
+        """Share groups that read a topic, or have begun to: whether they have members that do."""
+        covered: set[int] = set()
+        listed: dict[str, ListedGroup] = {}
+        for node_id in list(self._image.brokers):
+            take = partial(_take_groups, listed, covered)
+            request = ListGroupsRequest(reads_topic=topic)
+            await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
+        self._check_covered(covered)
+        return {name: each.is_reading for name, each in listed.items() if each.group_type == SHARE}
 
     def _check_covered(self, covered: set[int]) -> None:
         offsets = self._image.topic(OFFSETS)
@@ -229,11 +267,13 @@ def _take_done(
     )
 
 
-def _take_groups(found: dict[str, bool], covered: set[int], answer: ListGroupsResponse) -> None:
+def _take_groups(
+    found: dict[str, ListedGroup], covered: set[int], answer: ListGroupsResponse
+) -> None:
     if answer.error_code:
         raise _unknown(f"groups are not known: {ErrorCode(answer.error_code).name}")
     covered.update(answer.coordinated)
-    found.update((group.group_id, group.is_reading) for group in answer.groups)
+    found.update((group.group_id, group) for group in answer.groups)
 
 
 def _take_committed(found: dict[str, dict[int, int]], answer: OffsetFetchResponse) -> None:

@@ -231,6 +231,11 @@ class SharePartition:
 
     # -- dead letters
 
+    @property
+    def has_dead_letters(self) -> bool:
+        """That nobody has taken yet."""
+        return bool(self._window.dead)
+
     def take_dead_letters(self) -> list[DeadLetters]:
         """Records to be written to the dead letters. What is not there yet when this leader is
         gone is given out again by the next one."""

@@ -6,7 +6,7 @@ request that was lost, or came twice, is noticed. It lives as long as its connec
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -57,6 +57,7 @@ class ShareSessions:
         self._most = most
         self._sessions: dict[Who, ShareSession] = {}
         self._by_connection: dict[int, set[Who]] = {}
+        self._of_group: Counter[str] = Counter()
         self._partitions = 0
 
     def __len__(self) -> int:
@@ -100,6 +101,9 @@ class ShareSessions:
         """Whether it is not over, and no other has taken its place."""
         return self._sessions.get(session.who) is session
 
+    def has_group(self, group: str) -> bool:
+        return group in self._of_group
+
     def member_left(self, who: Who) -> ShareSession | None:
         """The group has one member less."""
         session = self._sessions.get(who)
@@ -120,6 +124,7 @@ class ShareSessions:
         session = ShareSession(asked.who, connection)
         self._name(session, asked)
         self._sessions[asked.who] = session
+        self._of_group[asked.who[0]] += 1
         self._by_connection.setdefault(connection, set()).add(asked.who)
         return session
 
@@ -160,6 +165,9 @@ class ShareSessions:
 
     def _remove(self, session: ShareSession) -> None:
         del self._sessions[session.who]
+        self._of_group[session.who[0]] -= 1
+        if not self._of_group[session.who[0]]:
+            del self._of_group[session.who[0]]
         self._partitions -= len(session.partitions)
         whose = self._by_connection[session.connection]
         whose.discard(session.who)

@@ -129,22 +129,23 @@ public class Shares {
         check(startOffsets(admin, group).equals(wanted));
     }
 
+    /** A record that was renewed is polled again, with its lock begun anew. */
     static void renewAndAcceptAll(String address, String topic, String group) {
-        Set<Integer> seen = new TreeSet<>();
+        Set<Integer> renewed = new HashSet<>();
+        Set<Integer> accepted = new TreeSet<>();
         try (var member = member(address, topic, group, "explicit")) {
             until(() -> {
-                var records = member.poll(MOMENT);
-                records.forEach(record -> member.acknowledge(record, RENEW));
-                member.commitSync().values().forEach(problem -> check(problem.isEmpty()));
-                for (var record : records) {
-                    seen.add(Integer.parseInt(record.value()));
-                    member.acknowledge(record, ACCEPT);
+                for (var record : member.poll(MOMENT)) {
+                    int number = Integer.parseInt(record.value());
+                    boolean isNew = renewed.add(number);
+                    member.acknowledge(record, isNew ? RENEW : ACCEPT);
+                    check(isNew || accepted.add(number));
                 }
                 member.commitSync().values().forEach(problem -> check(problem.isEmpty()));
-                return seen.size() == 100;
+                return accepted.size() == 100;
             });
         }
-        check(seen.iterator().next() == MESSAGES - 100);
+        check(accepted.iterator().next() == MESSAGES - 100);
     }
 
     static void end(Admin admin, String topic, String group) throws Exception {

@@ -5,8 +5,8 @@ Where too few replicas are in sync, the state of a group that has just changed i
 becomes committed for now, and the others must not be hidden by it.
 
 From version 3 on there are tagged fields of our own: who asks for groups that read a topic gets
-those that are subscribed to it or have committed offsets in it, and the partitions of the offsets
-topic that the answer covers: groups of others are not known here.
+those that are subscribed to it, have committed offsets or shares in it, and the partitions of the
+offsets topic that the answer covers: groups of others are not known here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from penstock.api.outcome import Outcome
 from penstock.api.replies import Rest, once_committed
 from penstock.api.slices import in_slices, written
 from penstock.coordination.group.groups import Group
-from penstock.coordination.group.protocols import protocol_type, state_name, type_name
+from penstock.coordination.group.protocols import (
+    has_been_read,
+    protocol_type,
+    state_name,
+    type_name,
+)
 from penstock.coordination.group.readers import Readers
 from penstock.coordination.pace import Pace
 from penstock.log.steps import Steps
@@ -44,7 +49,9 @@ def list_groups(
         rests = [Rest(shard, shard.end) for shard in committing]
         return once_committed(rests, ListGroupsResponse(groups=listed))
 
-    groups = [(shard.leader, group) for shard in shards for group in shard.kept]
+    groups = [
+        (shard.leader, group) for shard in shards for group in shard.kept if not group.is_ending
+    ]
     if not request.reads_topic:
         return in_slices(broker, written(call.version, _chosen(request, groups)), respond)
 
@@ -53,15 +60,17 @@ def list_groups(
         covered = [shard.leader.index for shard in shards if not shard.is_over]
         return once_committed(rests, ListGroupsResponse(groups=listed, coordinated=covered))
 
-    return in_slices(broker, _readers(request.reads_topic, groups), respond_to_broker)
+    return in_slices(broker, _readers(broker, request.reads_topic, groups), respond_to_broker)
 
 
-def _readers(topic: str, groups: list[tuple[Leader, Group]]) -> Steps[list[ListedGroup]]:
+def _readers(
+    broker: Broker, topic: str, groups: list[tuple[Leader, Group]]
+) -> Steps[list[ListedGroup]]:
     readers, found = Readers([topic], Pace()), []
     for _, group in groups:
         yield from readers.look(group)
         is_reading = topic in readers.read(group)
-        if is_reading or topic in group.offsets:
+        if is_reading or has_been_read(group, topic):
             state, kind = state_name(group), type_name(group)
             listed = ListedGroup(group.name, protocol_type(group), state, kind, is_reading)
             found.append(listed)

@@ -211,6 +211,13 @@ def check_may_forget(group: Group) -> None:
         raise _non_empty(group)
 
 
+def has_been_read(group: Group, topic: str) -> bool:
+    """Whether it is known where the group is in a topic, or was in one of that name."""
+    if isinstance(group.body, ShareGroup):
+        return group.body.begun.has(topic)
+    return topic in group.offsets
+
+
 def state_name(group: Group) -> str:
     if isinstance(group.body, Classic):
         return group.body.phase.value

@@ -89,6 +89,23 @@ def test_a_group_has_a_session_timeout_of_its_own() -> None:
     assert not stage.body.members
 
 
+def test_members_come_often_while_there_will_be_something_to_tell_them() -> None:
+    stage = Stage()
+    stage.create("orders", 1)
+    intervals = [stage.join(f"m{number}", "orders").heartbeat_interval_ms for number in range(20)]
+    assert (intervals[0], intervals[-1]) == (100, 200)
+    stage.initialize()
+    assert stage.beat("m0", 1).error_code == ErrorCode.NONE
+    assert stage.beat("m1", stage.body.members["m1"].epoch).heartbeat_interval_ms == 500
+
+
+def test_a_group_has_a_heartbeat_interval_of_its_own() -> None:
+    stage = Stage()
+    stage.configure(share_heartbeat_interval_ms="2000")
+    stage.create("orders", 1)
+    assert stage.join("m1", "orders").heartbeat_interval_ms == 2_000
+
+
 def test_members_of_another_coordinator_are_given_the_time_to_find_this_one() -> None:
     stage, topic = ready(2, "m1", "m2")
     stage.pass_ms(44_000)

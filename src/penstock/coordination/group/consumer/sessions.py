@@ -59,5 +59,5 @@ def interval_ms(turn: Turn, group: str, size: int) -> int:
     return given or interval_by_size(size)
 
 
-def interval_by_size(size: int) -> int:
-    return min(max(size * INTERVAL_MS_EACH, INTERVAL_MS_MIN), INTERVAL_MS_MAX)
+def interval_by_size(size: int, least_ms: int = INTERVAL_MS_MIN) -> int:
+    return min(max(size * INTERVAL_MS_EACH, least_ms), INTERVAL_MS_MAX)

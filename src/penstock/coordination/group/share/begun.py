@@ -62,6 +62,11 @@ class Begun(Struct, frozen=True):
     def assignable(self) -> Assignment:
         return {topic_id: part.partitions for topic_id, part in self.initialized.items()}
 
+    def has(self, topic: str) -> bool:
+        """Something of a topic of this name."""
+        parts = (*self.initializing.values(), *self.initialized.values())
+        return any(part.name == topic for part in parts)
+
     def to_initialize(self) -> Iterator[tuple[bytes, int, int]]:
         """Topic, partition, and where its share begins."""
         for topic_id, part in self.initializing.items():

@@ -49,14 +49,15 @@ def heartbeat(
     is_changed = before.id not in body.members or profile.topics != before.profile.topics
     if is_changed:
         check_subscription(turn.image, body, before.profile, profile.topics)
+    draft = Draft(turn, group.name, body)
     if is_changed or member is not before or member.epoch != body.epoch:
-        member = _go_on(Draft(turn, group.name, body), member, is_changed=is_changed)
+        member = _go_on(draft, member, is_changed=is_changed)
     touch(turn, group.name, body, member.id)
     if body is not group.body:  # what the group will be: its session begins when that is there
         turn.wake_at(turn.time_ms)
     is_told = request.subscribed_topic_names is not None or request.member_epoch != member.epoch
     is_told = is_told or _has_news(turn, before, member)
-    return _answer(turn, group.name, len(body.members), member, is_told=is_told)
+    return _answer(draft, member, is_told=is_told)
 
 
 def _go_on(draft: Draft, member: ShareMember, *, is_changed: bool) -> ShareMember:
@@ -125,16 +126,14 @@ def _has_news(turn: Turn, before: ShareMember, member: ShareMember) -> bool:
     return before.epoch != member.epoch and has_new_ids(turn.image, member.holding.assigned)
 
 
-def _answer(
-    turn: Turn, group: str, size: int, member: ShareMember, *, is_told: bool
-) -> ShareGroupHeartbeatResponse:
+def _answer(draft: Draft, member: ShareMember, *, is_told: bool) -> ShareGroupHeartbeatResponse:
     assignment = None
     if is_told:
-        parts = shown(turn.image, member.holding.assigned)
+        parts = shown(draft.turn.image, member.holding.assigned)
         assignment = k76.Assignment(listed(parts, k76.TopicPartitions))
     return ShareGroupHeartbeatResponse(
         member_id=member.id,
         member_epoch=member.epoch,
-        heartbeat_interval_ms=interval_ms(turn, group, size),
+        heartbeat_interval_ms=interval_ms(draft),
         assignment=assignment,
     )

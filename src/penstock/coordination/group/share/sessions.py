@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
-from penstock.coordination.group.consumer.sessions import interval_by_size
+from penstock.coordination.group.consumer.sessions import INTERVAL_MS_MIN, interval_by_size
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.share.draft import Draft
 from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
+
+SOON_MS = 100
+"""Between two heartbeats of a small group that waits for partitions."""
 
 
 def touch(turn: Turn, group: str, body: ShareGroup, member_id: str) -> None:
@@ -20,9 +23,12 @@ def touch(turn: Turn, group: str, body: ShareGroup, member_id: str) -> None:
     turn.wake_at(deadline_ms)
 
 
-def interval_ms(turn: Turn, group: str, size: int) -> int:
-    """How often members are to send heartbeats."""
-    return turn.image.settings.of_group(group).share_heartbeat_interval_ms or interval_by_size(size)
+def interval_ms(draft: Draft) -> int:
+    """How often members are to send heartbeats. While partitions are being set up there will be
+    something to tell them soon."""
+    given = draft.turn.image.settings.of_group(draft.name).share_heartbeat_interval_ms
+    least_ms = SOON_MS if draft.begun.initializing else INTERVAL_MS_MIN
+    return given or interval_by_size(len(draft.members), least_ms)
 
 
 def depart(turn: Turn, group: Group, body: ShareGroup, member_ids: Iterable[str]) -> None:
@@ -75,10 +81,7 @@ def _tend_sessions(turn: Turn, group: str, body: ShareGroup) -> None:
 
 def topics_changed(turn: Turn, group: Group, body: ShareGroup, topics: Iterable[str]) -> None:
     """Their partitions are others now, or they are new, or gone."""
-    known = {
-        part.name for part in (*body.begun.initializing.values(), *body.begun.initialized.values())
-    }
-    if any(name in known or body.reads(name) for name in topics):
+    if any(body.begun.has(name) or body.reads(name) for name in topics):
         look_again(turn, group, body)
 
 

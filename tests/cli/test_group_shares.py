@@ -16,6 +16,7 @@ from tests.cli.groups import WAIT_S, Lines
 
 from penstock.cli.group_shares import show_share_group
 from penstock.client.group_members import Member
+from penstock.client.group_shares import Begun
 from penstock.client.groups import GroupDescription
 
 
@@ -75,9 +76,10 @@ def test_a_running_share_group_is_shown_with_its_members(
         result = penstock("group", "delete", group, "--yes")
         assert result.exit_code == 1
         assert "it has 2 members" in result.stderr
-    result = penstock("group", "describe", group)
-    assert "type share  state Empty" in result.stdout
-    assert "it has no members" in result.stderr
+    head, _, *rows, total = lines("group", "describe", group)
+    assert "type share  state Empty" in head
+    assert [row.split()[:2] for row in rows] == [[orders, "0"], [orders, "1"]]
+    assert total.startswith("total lag")
 
 
 def test_a_share_group_is_deleted_and_its_name_is_free(
@@ -133,13 +135,16 @@ def test_a_partition_that_several_have_is_shown_once_for_each(
         Member(name, None, f"c{name}", "127.0.0.1", {"orders": [0]}, epoch=3)
         for name in ("m1", "m2")
     ]
+    begun = {("orders", 0): Begun(5, 7), ("orders", 1): Begun(None, None)}
     show_share_group(
-        GroupDescription("jobs", "share", "Stable", 1, "simple", members), as_json=False
+        GroupDescription("jobs", "share", "Stable", 1, "simple", members), begun, as_json=False
     )
     _, _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split() for row in rows] == [
-        ["orders", "0", "m1", "cm1", "127.0.0.1"],
-        ["orders", "0", "m2", "cm2", "127.0.0.1"],
+        ["orders", "0", "5", "7", "2", "m1", "cm1", "127.0.0.1"],
+        ["orders", "0", "5", "7", "2", "m2", "cm2", "127.0.0.1"],
+        ["orders", "1", "-", "-", "0", "-", "-", "-"],
+        ["total", "lag", "7", "messages"],
     ]
 
 
@@ -148,6 +153,6 @@ def test_members_without_partitions_are_said_to_have_none(
 ) -> None:
     members = [Member("m1", None, "c", "127.0.0.1", {})]
     show_share_group(
-        GroupDescription("jobs", "share", "Stable", 1, "simple", members), as_json=False
+        GroupDescription("jobs", "share", "Stable", 1, "simple", members), {}, as_json=False
     )
     assert "none of its members has a partition yet" in capsys.readouterr().err

@@ -18,8 +18,8 @@ DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 DELETES = "queue.delete.on.ack"
 DELAYS = "delayed.delivery"
-SUFFIX = ".dlq"
-"""Of the dead letters' topic, if it was given no name."""
+PREFIX = "dlq."
+"""Of the dead letters' topic, as brokers want it unless they are told otherwise."""
 
 
 def set_for_group(client: WireClient, group: str, configs: Mapping[str, Value]) -> None:
@@ -56,7 +56,7 @@ def make_queue(
     if max_deliveries is not None:
         configs[DELIVERIES] = max_deliveries
     if dead_letters:
-        name = dead_letters if isinstance(dead_letters, str) else topic + SUFFIX
+        name = dead_letters if isinstance(dead_letters, str) else PREFIX + topic
         _ensure_topic(client, name, partitions, replicas, {TAKES_DEAD_LETTERS: True})
         configs[DEAD_LETTERS] = name
     set_for_group(client, group, configs)

@@ -8,7 +8,7 @@ from typing import Any
 from tests.log.making import NOW_MS
 
 from penstock.delays.asking import ask
-from penstock.delays.copies import Copy, batch_of
+from penstock.delays.copies import Copy, carried, delivery
 from penstock.delays.folding import catch_up
 from penstock.delays.pending import Entry
 from penstock.delays.schedule import Schedule
@@ -48,7 +48,7 @@ def put_copies(log: PartitionLog, entries: Sequence[Entry], *, still_held: bool)
         tails = Tails(Cursor(data, 1), [0], [entry.id], due)
         tails.go_on()
         copies.append(Copy(entry, tails.found[0], NOW_MS, 0))
-    return append(log, batch_of(copies, still_held=still_held))
+    return append(log, carried(copies, NOW_MS) if still_held else delivery(copies))
 
 
 def put_end(log: PartitionLog, producer_id: int, *, commit: bool) -> int:

@@ -46,9 +46,7 @@ class Schedules:
         """Whether all that was in the log when this leader's term began has been gone through. What
         earlier leaders have done is known then, and nothing is done twice."""
         schedule = self.of(leader.log)
-        return schedule.is_read and schedule.offset >= min(
-            leader.epoch_start, leader.log.end_offset
-        )
+        return schedule.is_read and schedule.offset >= leader.epoch_start
 
     def caught_up(self, leader: Leader) -> Steps[None]:
         """With all that is committed: who cancels a record has been told of it."""

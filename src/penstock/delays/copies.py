@@ -47,6 +47,8 @@ class Copy(NamedTuple):
     """Of the record as it was sent."""
     codec: int
     """Of the batch that it came in."""
+    size: int = 0
+    """What it takes there, about."""
 
 
 class Copies:
@@ -118,7 +120,8 @@ class Copies:
         base_ms = header.base_timestamp
         for entry, tail, delta in zip(within, tails.found, tails.times, strict=False):
             time_ms = header.max_timestamp if header.has_log_append_time else later(base_ms, delta)
-            self.found[entry.id] = Copy(entry, tail, time_ms, header.codec)
+            packed = len(tail) * header.size // max(len(tails.cursor.data), 1)
+            self.found[entry.id] = Copy(entry, tail, time_ms, header.codec, packed)
             self.size += len(tail)
         self.missing += within[len(tails.found) :]
 
@@ -170,9 +173,20 @@ def portions(copies: Sequence[Copy]) -> Iterator[Sequence[Copy]]:
         yield copies[start:]
 
 
-def batch_of(copies: Sequence[Copy], *, still_held: bool = False) -> bytearray:
-    """Delivered ones have the time at which they were due."""
-    times = [copy.time_ms if still_held else copy.entry.due_ms for copy in copies]
+def delivery(copies: Sequence[Copy]) -> bytearray:
+    """They have the time at which they were due."""
+    return _batch(copies, [copy.entry.due_ms for copy in copies], BY_LEADER)
+
+
+def carried(copies: Sequence[Copy], now_ms: int) -> bytearray:
+    """As they were, but that retention counts from now on."""
+    times = [copy.time_ms for copy in copies]
+    return _batch(copies, times, BY_LEADER | HOLDS, now_ms)
+
+
+def _batch(
+    copies: Sequence[Copy], times: Sequence[int], marks: int, newest_ms: int = NO_TIMESTAMP
+) -> bytearray:
     times = [max(NO_TIMESTAMP, min(each, TIME_MS_MAX)) for each in times]
     base_ms = times[0]
     section = with_tails([copy.tail for copy in copies], [each - base_ms for each in times])
@@ -185,10 +199,10 @@ def batch_of(copies: Sequence[Copy], *, still_held: bool = False) -> bytearray:
         leader_epoch=-1,
         magic=MAGIC,
         crc=0,
-        attributes=codec | BY_LEADER | (HOLDS if still_held else 0),
+        attributes=codec | marks,
         last_offset_delta=len(copies) - 1,
         base_timestamp=base_ms,
-        max_timestamp=max(times),
+        max_timestamp=max(*times, newest_ms),
         producer_id=NO_PRODUCER,
         producer_epoch=-1,
         base_sequence=NO_SEQUENCE,

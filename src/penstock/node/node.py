@@ -33,6 +33,7 @@ from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
 from penstock.node.unsynced import Unsynced
 from penstock.server.archive_hold import ArchiveHold
+from penstock.server.carrying import Carrying
 from penstock.server.controlling import Controlling
 from penstock.server.delivering import Delivering
 from penstock.server.door import Door
@@ -161,6 +162,7 @@ class Node:
         self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
         self.view_upkeep = ViewUpkeep(world.chance, self.door, self.keeper, self._is_controller)
         self.delivering = Delivering(self.door)
+        self.upkeep.make_way = Carrying(self.door).make_way
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
         self.opener = Opener(self.broker.opening)

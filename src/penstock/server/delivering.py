@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from penstock.api.opening import NotOpen
 from penstock.delays import stored
-from penstock.delays.copies import Copies, Copy, batch_of, portions
+from penstock.delays.copies import Copies, Copy, delivery, portions
 from penstock.delays.folding import catch_up, off_loop
 from penstock.delays.pending import UNREADABLE, Entry
 from penstock.delays.schedule import Schedule
@@ -227,7 +227,7 @@ class Tended:
             if len(waiting) != len(some):  # some were cancelled meanwhile
                 if not waiting:
                     continue
-                batch = batch_of(waiting)
+                batch = delivery(waiting)
             now_ms = self._door.clock.now_ms()
             done = leader.log.append(batch, read_header(batch), now_ms, epoch)
             self._broker.appended(leader)
@@ -281,15 +281,15 @@ class Tended:
 def _built(some: Sequence[Copy]) -> Steps[bytearray]:
     """Off the loop, where it is compressed."""
     if some[0].codec == Codec.NONE:
-        return batch_of(some)
-    return (yield from off_loop(lambda: batch_of(some)))
+        return delivery(some)
+    return (yield from off_loop(lambda: delivery(some)))
 
 
 def _write(partition: PartitionLog, schedule: Schedule) -> Steps[None]:
     """Nothing, where the schedule has gone on meanwhile: the next time will do."""
-    offset = schedule.offset
+    before = schedule.offset, schedule.floor, len(schedule)
     data = yield from stored.encode(schedule)
-    if schedule.offset != offset:
+    if before != (schedule.offset, schedule.floor, len(schedule)):
         return
     path = f"{partition.folder}/{stored.FILE}"
     yield from off_loop(lambda: partition.disk.write_whole(path, data))

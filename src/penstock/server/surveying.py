@@ -32,7 +32,6 @@ from penstock.wire.messages.k16_list_groups import (
 )
 
 LATEST, EARLIEST = -1, -2
-SHARE = "Share"
 DEBUGGING = -2
 READ_COMMITTED = 1
 LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
@@ -40,6 +39,7 @@ LIST_OFFSETS, LIST_GROUPS, OFFSET_FETCH = 10, 5, 9
 PARTITIONS_A_REQUEST = 1000
 PLACES_A_REQUEST = 2000
 """Groups times partitions."""
+SHARE = "Share"
 """The type of groups whose shares say where they are."""
 NEAR = 10_000
 """Offsets before the end: who is farther from it has records to read."""
@@ -170,10 +170,7 @@ class Surveyor:
         covered: set[int] = set()
         readers: dict[str, Reader] = {}
         for node_id in list(self._image.brokers):
-            listed: dict[str, ListedGroup] = {}
-            request = ListGroupsRequest(reads_topic=topic.name)
-            take = partial(_take_groups, listed, covered)
-            await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
+            listed = await self._listed(node_id, topic.name, covered)
             shares = [name for name, each in listed.items() if each.group_type == SHARE]
             others = [name for name in listed if name not in shares]
             committed = await self.committed(node_id, topic.name, indexes, others)
@@ -182,6 +179,25 @@ class Surveyor:
                 readers[name] = Reader(each.is_reading, committed.get(name, {}))
         self._check_covered(covered)
         return readers
+
+    async def share_groups(self, topic: str) -> dict[str, bool]:
+        """Share groups that read a topic, or have begun to: whether they have members that do."""
+        covered: set[int] = set()
+        found: dict[str, bool] = {}
+        for node_id in list(self._image.brokers):
+            for name, each in (await self._listed(node_id, topic, covered)).items():
+                if each.group_type == SHARE:
+                    found[name] = each.is_reading
+        self._check_covered(covered)
+        return found
+
+    async def _listed(self, node_id: int, topic: str, covered: set[int]) -> dict[str, ListedGroup]:
+        """Groups of a broker that read a topic, or have done so; and which it knows all of."""
+        listed: dict[str, ListedGroup] = {}
+        request = ListGroupsRequest(reads_topic=topic)
+        take = partial(_take_groups, listed, covered)
+        await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
+        return listed
 
     async def _begun(
         self, topic: Topic, indexes: Sequence[int], groups: Sequence[str]
@@ -197,17 +213,6 @@ class Surveyor:
                     raise _unknown(f"where share group {group} is is not known: {state.message}")
                 found[group][key.partition] = state.start_offset
         return found
-
-    async def share_groups(self, topic: str) -> dict[str, bool]:
-        """Share groups that read a topic, or have begun to: whether they have members that do."""
-        covered: set[int] = set()
-        listed: dict[str, ListedGroup] = {}
-        for node_id in list(self._image.brokers):
-            take = partial(_take_groups, listed, covered)
-            request = ListGroupsRequest(reads_topic=topic)
-            await self._asking.ask(node_id, request, LIST_GROUPS, ListGroupsResponse, take)
-        self._check_covered(covered)
-        return {name: each.is_reading for name, each in listed.items() if each.group_type == SHARE}
 
     def _check_covered(self, covered: set[int]) -> None:
         offsets = self._image.topic(OFFSETS)

@@ -19,6 +19,7 @@ from penstock.metadata.cluster import Topic
 from penstock.replication.leader import Leader
 from penstock.server.archive_hold import ArchiveHold
 from penstock.server.asking import Asking
+from penstock.server.asking_itself import AskingItself
 from penstock.server.door import Door
 from penstock.server.surveying import Surveyor
 from penstock.world.ports import Network
@@ -40,8 +41,10 @@ class Trimming:
     def __init__(self, network: Network, door: Door) -> None:
         self._door = door
         self._broker = door.broker
-        self._asking = Asking(network, door)
-        self._surveyor = Surveyor(door.broker.image, self._asking, lambda: door.broker.share_states)
+        self._asking = Asking(network, door, AskingItself(door))
+        self._surveyor = Surveyor(
+            door.broker.image, self._asking, lambda: self._broker.share_states
+        )
         self._hold = ArchiveHold(network, door)
         self._task: asyncio.Task[None] | None = None
         self._told_ms: dict[str, float] = {}

@@ -32,6 +32,7 @@ def test_all_that_is_given_is_set_and_the_rest_stays(penstock_broker: Broker, na
         "share.record.lock.duration.ms": "20000",
         "share.delivery.count.limit": "3",
         "errors.deadletterqueue.topic.name": f"dlq.{name}",
+        "errors.deadletterqueue.copy.record.enable": "true",
     }
     assert of_group(penstock_broker, name) == wanted
     Queue.ensure(penstock_broker.bootstrap, name, max_deliveries=4)
@@ -68,10 +69,10 @@ def test_what_was_given_out_too_often_goes_to_the_dead_letters(
     with letters:
         found = []
         for letter in letters:
-            found.append(letter.tags["__dlq.errors.group"])
+            found.append((letter.value, letter.tags["__dlq.errors.group"]))
             if len(found) == 2:
                 break
-    assert found == [name, name]
+    assert found == [("bad", name), ("rejected", name)]
     with pytest.raises(Empty):
         queue.get(0.6)
 

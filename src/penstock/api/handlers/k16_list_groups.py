@@ -60,12 +60,10 @@ def list_groups(
         covered = [shard.leader.index for shard in shards if not shard.is_over]
         return once_committed(rests, ListGroupsResponse(groups=listed, coordinated=covered))
 
-    return in_slices(broker, _readers(broker, request.reads_topic, groups), respond_to_broker)
+    return in_slices(broker, _readers(request.reads_topic, groups), respond_to_broker)
 
 
-def _readers(
-    broker: Broker, topic: str, groups: list[tuple[Leader, Group]]
-) -> Steps[list[ListedGroup]]:
+def _readers(topic: str, groups: list[tuple[Leader, Group]]) -> Steps[list[ListedGroup]]:
     readers, found = Readers([topic], Pace()), []
     for _, group in groups:
         yield from readers.look(group)

@@ -54,8 +54,8 @@ class AskingItself:
         outcome = call.run(self._broker)
         while True:
             outcome = await unwound(call, outcome, self._door.change)
-            self._write_out()
             if not isinstance(outcome, Later):
+                self._write_out()
                 return outcome
             outcome = await self._waited_for(call, outcome)
 
@@ -71,6 +71,8 @@ class AskingItself:
             announce(leader)
 
     async def _waited_for(self, call: Call, later: Later[Any]) -> Any:
+        """Who waits stands in line before anything is written: where nothing is synced, what is
+        written is committed, and those who wait for it are woken, at once."""
         given: Future[Any] = self._door.loop.create_future()
 
         def give(answer: Any) -> None:
@@ -79,6 +81,7 @@ class AskingItself:
 
         waiting = Waiting(self._door.deadlines, later, give)
         try:
+            self._write_out()
             answer = await given
         finally:
             waiting.cancel()

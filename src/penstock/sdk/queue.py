@@ -121,7 +121,7 @@ class Queue(Generic[V]):
     ) -> None:
         """Makes what is not there yet of a queue, and sets what is given: how long a job is locked
         (`lock`, seconds), how often it is given out, and where it goes when that was too often
-        (`dead_letters`: TOPIC.dlq, or a name). What is not given stays as it is."""
+        (`dead_letters`: dlq.TOPIC, or a name). What is not given stays as it is."""
         with WireClient(bootstrap, "penstock-queue", timeout) as client, as_our_own():
             make_queue(
                 client,

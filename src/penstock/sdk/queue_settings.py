@@ -18,8 +18,10 @@ DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 DELETES = "queue.delete.on.ack"
 DELAYS = "delayed.delivery"
-SUFFIX = ".dlq"
-"""Of the dead letters' topic, if it was given no name."""
+HAVE_RECORDS = "errors.deadletterqueue.copy.record.enable"
+PREFIX = "dlq."
+"""Of the dead letters' topic, if it was given no name; and brokers take no other, unless they were
+told to."""
 
 
 def set_for_group(client: WireClient, group: str, configs: Mapping[str, Value]) -> None:
@@ -56,9 +58,9 @@ def make_queue(
     if max_deliveries is not None:
         configs[DELIVERIES] = max_deliveries
     if dead_letters:
-        name = dead_letters if isinstance(dead_letters, str) else topic + SUFFIX
+        name = dead_letters if isinstance(dead_letters, str) else PREFIX + topic
         _ensure_topic(client, name, partitions, replicas, {TAKES_DEAD_LETTERS: True})
-        configs[DEAD_LETTERS] = name
+        configs |= {DEAD_LETTERS: name, HAVE_RECORDS: True}
     set_for_group(client, group, configs)
 
 

@@ -17,6 +17,7 @@ from tests.cli.groups import WAIT_S, Lines
 from penstock.cli.group_shares import show_share_group
 from penstock.client.group_members import Member
 from penstock.client.groups import GroupDescription
+from penstock.client.share_offsets import ShareStart
 
 
 @pytest.fixture
@@ -78,6 +79,9 @@ def test_a_running_share_group_is_shown_with_its_members(
     result = penstock("group", "describe", group)
     assert "type share  state Empty" in result.stdout
     assert "it has no members" in result.stderr
+    lag = json.loads(lines("group", "describe", group, "--json")[0])
+    assert [part["partition"] for part in lag["partitions"]] == [0, 1]
+    assert not any(part["members"] for part in lag["partitions"])
 
 
 def test_a_share_group_is_deleted_and_its_name_is_free(
@@ -133,13 +137,14 @@ def test_a_partition_that_several_have_is_shown_once_for_each(
         Member(name, None, f"c{name}", "127.0.0.1", {"orders": [0]}, epoch=3)
         for name in ("m1", "m2")
     ]
-    show_share_group(
-        GroupDescription("jobs", "share", "Stable", 1, "simple", members), as_json=False
-    )
+    described = GroupDescription("jobs", "share", "Stable", 1, "simple", members)
+    starts = {("orders", 0): ShareStart(7, 2), ("orders", 1): ShareStart(None, None)}
+    show_share_group(described, starts, as_json=False)
     _, _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split() for row in rows] == [
-        ["orders", "0", "m1", "cm1", "127.0.0.1"],
-        ["orders", "0", "m2", "cm2", "127.0.0.1"],
+        ["orders", "0", "7", "2", "m1", "cm1", "127.0.0.1"],
+        ["orders", "0", "7", "2", "m2", "cm2", "127.0.0.1"],
+        ["orders", "1", "-", "-", "-", "-", "-"],
     ]
 
 
@@ -148,6 +153,6 @@ def test_members_without_partitions_are_said_to_have_none(
 ) -> None:
     members = [Member("m1", None, "c", "127.0.0.1", {})]
     show_share_group(
-        GroupDescription("jobs", "share", "Stable", 1, "simple", members), as_json=False
+        GroupDescription("jobs", "share", "Stable", 1, "simple", members), {}, as_json=False
     )
     assert "none of its members has a partition yet" in capsys.readouterr().err

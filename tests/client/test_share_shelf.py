@@ -31,14 +31,14 @@ def test_what_is_waited_for_is_needed() -> None:
     assert shelf.need() == 0
 
 
-def test_as_many_are_fetched_ahead_as_were_taken_in_the_last_second_up_to_a_limit() -> None:
+def test_as_many_are_fetched_ahead_as_were_done_in_the_last_second_up_to_a_limit() -> None:
     clock = Clock()
     shelf = Shelf(10, clock)
-    shelf.put(some(4))
-    assert len(shelf.take(4)) == 4
+    for _ in range(4):
+        shelf.note_done()
     assert shelf.need() == 4
-    shelf.put(some(30))
-    assert len(shelf.take(30)) == 30
+    for _ in range(30):
+        shelf.note_done()
     assert shelf.need() == 10
     clock.now_s += 1.5
     assert shelf.need() == 10
@@ -46,14 +46,18 @@ def test_as_many_are_fetched_ahead_as_were_taken_in_the_last_second_up_to_a_limi
     assert shelf.need() == 0
 
 
-def test_nothing_is_fetched_ahead_behind_a_record_that_takes_hours() -> None:
-    clock = Clock()
-    shelf = Shelf(10, clock)
-    shelf.put(some(1))
-    assert len(shelf.take(1)) == 1
-    for _ in range(3):
-        clock.now_s += 1.1
-        shelf.need()
+def test_nothing_is_fetched_ahead_behind_records_that_are_being_worked_on() -> None:
+    shelf = Shelf(10, Clock())
+    shelf.put(some(8))
+    assert len(shelf.take(8)) == 8
+    assert shelf.need() == 0
+
+
+def test_who_is_to_stop_needs_nothing() -> None:
+    shelf = Shelf(10, Clock())
+    shelf.listen(3, lambda: None)
+    shelf.note_done()
+    shelf.is_shut = True
     assert shelf.need() == 0
 
 

@@ -6,7 +6,9 @@ import asyncio
 from functools import partial
 
 import pytest
+from tests.delays.writing import put, put_copies
 from tests.log.compacting import compact
+from tests.log.making import NOW_MS
 from tests.server.share_house import (
     ACCEPT,
     GROUP,
@@ -21,8 +23,10 @@ from tests.server.share_house import (
 )
 
 from penstock.coordination.share.names import ShareKey
+from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode
 from penstock.server.asking_itself import AskingItself
+from penstock.wire.compression import Codec
 from penstock.wire.messages.k27_write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -318,3 +322,22 @@ async def _end_transaction(shares: ShareHouse, producer_id: int, *, commit: bool
     end = leader.log.end_offset + 1
     await AskingItself(shares.door).ask(request, 2, partial(str))
     await shares.settle(lambda: leader.high_watermark == end)
+
+
+# Delays
+
+
+async def test_what_is_held_back_is_given_to_nobody(shares: ShareHouse) -> None:
+    topic_id = shares.queue(delayed_delivery="true")
+    held = ((b"penstock-delay-ms", b"60000"),)
+    leader = shares.broker.leader(TOPIC, 0)
+    put(leader.log, [(), held, held, ()], codec=Codec.LZ4)
+    put_copies(leader.log, [Entry(1, NOW_MS, 1)], still_held=True)
+    put_copies(leader.log, [Entry(2, NOW_MS, 2)], still_held=False)
+    leader.log.end_sync(leader.log.begin_sync())
+    leader.advance()
+    a = shares.member("a", topic_id)
+    a.poll()
+    assert await a.polled() == [(0, 0, 1), (3, 3, 1), (5, 5, 1)]
+    assert await a.take(Ack(0, 0, [ACCEPT]), Ack(3, 3, [ACCEPT]), Ack(5, 5, [ACCEPT])) == []
+    assert shares.share().start_offset == 6

@@ -30,7 +30,7 @@ def test_nothing_is_lost_doubled_or_reordered(scenario: str, brokers: int, seed:
     result = play(scenario, seed, brokers=brokers)
     again = f"--scenario {scenario} --brokers {brokers} --seeds 1 --first {seed} --trace"
     assert not result.findings, f"{result.findings[:3]}; again: python -m penstock.sim {again}"
-    assert result.sent + result.commits + result.transactions > 0
+    assert result.sent + result.commits + result.transactions + result.shares > 0
 
 
 def test_the_command_says_how_much_was_played(capsys: pytest.CaptureFixture[str]) -> None:

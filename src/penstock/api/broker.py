@@ -15,6 +15,7 @@ from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
+from penstock.api.schedules import Schedules
 from penstock.api.share_admin import ShareAdmin
 from penstock.api.share_states import NobodyToAsk, ShareStates
 from penstock.api.shared import SharedPartitions
@@ -91,6 +92,7 @@ class Broker:
         self.speakers = AllSpeakers()
         self.shared = SharedPartitions(self, config.share_sessions)
         self.sieves = Sieves()
+        self.schedules = Schedules()
         self.endings = Endings()
         self.verify: Verify = nobody_to_ask
         """Asks a transaction's coordinator for partitions."""

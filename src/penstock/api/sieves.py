@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.log.tag_index import Block, Names, TagIndex, Tags, anything, digest
@@ -40,6 +40,13 @@ class Looked(NamedTuple):
     """For the index with these names; None where it has no need of it."""
     cost: int
     """Of having looked, in bytes."""
+
+
+class Looking(Protocol):
+    """Who says what a reader sees of a batch."""
+
+    def look(self, batch: memoryview, index: TagIndex, *, light: bool) -> Looked:
+        """Raises Heavy where only a light one is to be looked into."""
 
 
 class Sieve:

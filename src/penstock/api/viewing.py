@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from penstock.api.sieves import Heavy, Looked, Sieve
+from penstock.api.sieves import Heavy, Looked, Looking, Sieve
 from penstock.errors import Refused
 from penstock.log import tagging
 from penstock.log.partition_log import PartitionLog
@@ -45,40 +45,42 @@ BLOCKS_AT_ONCE = 2000
 class _Apart:
     """A heavy batch, looked into off the loop."""
 
-    __slots__ = ("_batch", "_index", "_place", "_sieve", "looked")
+    __slots__ = ("_batch", "_index", "_looking", "_place", "looked")
 
-    def __init__(self, sieve: Sieve, batch: memoryview, index: TagIndex) -> None:
-        self._sieve = sieve
+    def __init__(self, looking: Looking, batch: memoryview, index: TagIndex) -> None:
+        self._looking = looking
         self._batch = batch
         self._index = index
         self._place = _place(batch)
         self.looked: Looked | None = None
 
     def run(self) -> None:
-        self.looked = self._sieve.look(self._batch, self._index, light=False)
+        self.looked = self._looking.look(self._batch, self._index, light=False)
 
     def is_of(self, batch: memoryview) -> bool:
         """Whether it stands there still: what was read before may have been cut off since."""
         return self.looked is not None and _place(batch) == self._place
 
 
-class Viewing:
+class Partly:
+    """What is common to all who see a part of a partition; `go_on` is their own."""
+
     __slots__ = (
         "_apart",
         "_chosen",
         "_first",
+        "_looking",
         "_matched_to",
         "_pieces",
-        "_sieve",
         "_to_pass",
         "offset",
         "passed_bytes",
         "size",
     )
 
-    def __init__(self, sieve: Sieve, offset: int, partitions: int = 1) -> None:
+    def __init__(self, looking: Looking, offset: int, partitions: int = 1) -> None:
         """One of so many partitions that are read together."""
-        self._sieve = sieve
+        self._looking = looking
         self._to_pass = max(PASSED_AT_MOST // partitions, PASSED_AT_LEAST)
         self.offset = offset
         """All before it has been looked at."""
@@ -90,6 +92,10 @@ class Viewing:
         self._apart: _Apart | None = None
         self._chosen: tuple[int, bytes] | None = None
         """What was chosen up to an offset: other partitions may take many looks more."""
+
+    def limit(self, before: int) -> int:
+        """How far it may be read, where nobody may read past an offset."""
+        return before
 
     def is_at_end(self, before: int, most_bytes: int) -> bool:
         """Whether it is time to answer, or nothing is left to look at."""
@@ -112,18 +118,10 @@ class Viewing:
     ) -> Apart | None:
         """One chunk further; or what has to be done off the loop before that. Raises what reading
         raises; then it may be tried again."""
-        self._skip(log, before, cold_ok)
-        room = max(min(CHUNK_BYTES, most_bytes - self.size), LEAST_BYTES)
-        block = tagging.block_at(log, self.offset, cold_ok)
-        end = min(before, block.end) if block else before
-        found = log.read(self.offset, room, end, at_least_one=True, cold_ok=cold_ok)
-        if found is None:
-            return None
-        segment = tagging.segment_read(log, found)
-        index = tagging.index_of(log, segment, self._sieve.predicate.names, cold_ok)
-        apart = self._go_through(found, _bytes_of(found, cold_ok), index)
-        tagging.noted(log, segment)
-        return apart
+        raise NotImplementedError
+
+    def room(self, most_bytes: int) -> int:
+        return max(min(CHUNK_BYTES, most_bytes - self.size), LEAST_BYTES)
 
     def _go_through(self, found: Slice, data: memoryview, index: TagIndex) -> Apart | None:
         left = COST_AT_ONCE
@@ -155,17 +153,10 @@ class Viewing:
         if apart is not None and apart.is_of(batch):
             return apart.looked
         try:
-            return self._sieve.look(batch, index, light=True)
+            return self._looking.look(batch, index, light=True)
         except Heavy:
-            self._apart = _Apart(self._sieve, batch, index)
+            self._apart = _Apart(self._looking, batch, index)
             return None
-
-    def _skip(self, log: PartitionLog, before: int, cold_ok: bool) -> None:
-        """What cannot match, for all that is known of it."""
-        may_match = self._sieve.may_match
-        offset, size = tagging.skipped(log, self.offset, may_match, BLOCKS_AT_ONCE, cold_ok)
-        self.offset = max(self.offset, min(offset, before))
-        self.passed_bytes += size // SKIPPED_FOR_READ
 
     def _take(self, index: TagIndex, looked: Looked) -> None:
         header, kept = looked.header, looked.kept
@@ -198,12 +189,45 @@ class Viewing:
             first = last + 1
 
 
+class Viewing(Partly):
+    """A view's, which knows by the index of tags where it need not look."""
+
+    __slots__ = ("_sieve",)
+
+    def __init__(self, sieve: Sieve, offset: int, partitions: int = 1) -> None:
+        super().__init__(sieve, offset, partitions)
+        self._sieve = sieve
+
+    def go_on(
+        self, log: PartitionLog, before: int, most_bytes: int, *, cold_ok: bool
+    ) -> Apart | None:
+        self._skip(log, before, cold_ok)
+        room = self.room(most_bytes)
+        block = tagging.block_at(log, self.offset, cold_ok)
+        end = min(before, block.end) if block else before
+        found = log.read(self.offset, room, end, at_least_one=True, cold_ok=cold_ok)
+        if found is None:
+            return None
+        segment = tagging.segment_read(log, found)
+        index = tagging.index_of(log, segment, self._sieve.predicate.names, cold_ok)
+        apart = self._go_through(found, bytes_of(found, cold_ok), index)
+        tagging.noted(log, segment)
+        return apart
+
+    def _skip(self, log: PartitionLog, before: int, cold_ok: bool) -> None:
+        """What cannot match, for all that is known of it."""
+        may_match = self._sieve.may_match
+        offset, size = tagging.skipped(log, self.offset, may_match, BLOCKS_AT_ONCE, cold_ok)
+        self.offset = max(self.offset, min(offset, before))
+        self.passed_bytes += size // SKIPPED_FOR_READ
+
+
 def _place(batch: memoryview) -> tuple[int, int]:
     header = read_header(batch)
     return header.base_offset, header.crc
 
 
-def _bytes_of(found: Slice, cold_ok: bool) -> memoryview:
+def bytes_of(found: Slice, cold_ok: bool) -> memoryview:
     part = found.range
     read = part.file.read if cold_ok else part.file.read_cached
     return memoryview(read(part.position, part.length))

@@ -45,18 +45,20 @@ def describe(group: str, as_json: bool, bootstrap: str, timeout_s: float) -> Non
     been there. A dash is what is not known, as the lag where nothing was committed. Past the end is
     an offset at which there has been no record yet: the lag counts as 0.
 
-    Of a share group it is shown who has which partition: several members may have one.
+    Of a share group it is shown who has which partition: several members may have one. All records
+    before the start are finished, and the lag is those behind it that are not.
     """
     from penstock.client.group_offsets import (  # noqa: PLC0415
         committed_offsets,
         with_known_lags,
     )
     from penstock.client.groups import describe_group  # noqa: PLC0415
+    from penstock.client.share_offsets import share_starts  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         described = describe_group(client, group)
         if described.kind == SHARE:
-            show_share_group(described, as_json=as_json)
+            show_share_group(described, share_starts(client, group), as_json=as_json)
             return
         committed = with_known_lags(client, committed_offsets(client, group))
         rows = partition_rows(client, described, committed)

@@ -1,7 +1,8 @@
-"""`penstock group describe` of a share group: who has which partition."""
+"""`penstock group describe` of a share group: where it begins, and who has which partition."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,29 +12,40 @@ from penstock.cli.output import counted, emit_json, emit_table, plain
 if TYPE_CHECKING:
     from penstock.client.group_members import Member
     from penstock.client.groups import GroupDescription
+    from penstock.client.share_offsets import ShareStart
 
-_HEADS = ("topic", "partition", "member", "client", "host")
+Place = tuple[str, int]
+
+_HEADS = ("topic", "partition", "start", "lag", "member", "client", "host")
 
 
-def show_share_group(described: GroupDescription, *, as_json: bool) -> None:
+def show_share_group(
+    described: GroupDescription, starts: Mapping[Place, ShareStart], *, as_json: bool
+) -> None:
     holders = _holders(described)
     if as_json:
-        emit_json(_document(described, holders))
+        emit_json(_document(described, holders, starts))
         return
     click.echo(facts_text(described))
     if not holders:
         has_members = bool(described.members)
         what = "none of its members has a partition yet" if has_members else "it has no members"
         click.echo(what, err=True)
-        return
-    emit_table(
-        _HEADS,
-        [
-            (*place, each.id, each.client_id, each.host)
-            for place, members in sorted(holders.items())
-            for each in members
-        ],
-    )
+    if holders or starts:
+        emit_table(_HEADS, list(_rows(holders, starts)))
+
+
+def _rows(
+    holders: Mapping[Place, Sequence[Member]], starts: Mapping[Place, ShareStart]
+) -> Iterator[list[object]]:
+    """One for each member that has a partition; a dash is what is not known."""
+    for place in sorted({*holders, *starts}):
+        start = starts.get(place)
+        where = [*place, start and start.offset, start and start.lag]
+        for each in holders.get(place, ()):
+            yield [*where, each.id, each.client_id, each.host]
+        if place not in holders:
+            yield [*where, None, None, None]
 
 
 def facts_text(described: GroupDescription) -> str:
@@ -59,8 +71,11 @@ def _holders(described: GroupDescription) -> dict[tuple[str, int], list[Member]]
 
 
 def _document(
-    described: GroupDescription, holders: dict[tuple[str, int], list[Member]]
+    described: GroupDescription,
+    holders: Mapping[Place, Sequence[Member]],
+    starts: Mapping[Place, ShareStart],
 ) -> dict[str, Any]:
+    lags = [each.lag for each in starts.values() if each.lag is not None]
     return {
         "group": described.name,
         "type": described.kind,
@@ -68,15 +83,19 @@ def _document(
         "assignor": described.assignor or None,
         "coordinator": described.coordinator,
         "members": len(described.members),
+        "lag": sum(lags) if lags else None,
+        "lag_unknown": len(starts) - len(lags),
         "partitions": [
             {
-                "topic": topic,
-                "partition": index,
+                "topic": place[0],
+                "partition": place[1],
+                "start": starts[place].offset if place in starts else None,
+                "lag": starts[place].lag if place in starts else None,
                 "members": [
                     {"id": each.id, "client_id": each.client_id, "host": each.host}
-                    for each in members
+                    for each in holders.get(place, ())
                 ],
             }
-            for (topic, index), members in sorted(holders.items())
+            for place in sorted({*holders, *starts})
         ],
     }

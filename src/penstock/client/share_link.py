@@ -140,7 +140,8 @@ class Link:
             self._acknowledge(self.outbox.next_parcel())
 
     def fetch(self, records: int) -> None:
-        """So many at most. What is to be said goes with it. Raises ClientError."""
+        """So many at most. What is to be said goes with it, and then it does not wait for records:
+        somebody waits for the answer. Raises ClientError."""
         parcel: Parcel = []
         is_saying = any(each.parcel for each in self._asked)
         if self._epoch != INITIAL and not is_saying:
@@ -154,7 +155,7 @@ class Link:
             group_id=self._who.group,
             member_id=self._who.member,
             share_session_epoch=self._epoch,
-            max_wait_ms=WAIT_MS,
+            max_wait_ms=0 if parcel else WAIT_MS,
             min_bytes=1,
             max_bytes=FETCH_BYTES_MAX,
             max_records=records,

@@ -12,7 +12,7 @@ from penstock.client.share_shelf import Shelf
 from penstock.sharing.acknowledging import Answer
 
 LOOK_EVERY_S = 0.2
-UNWANTED_S_MAX = 5.0
+UNWANTED_S_MAX = 1.0
 """So long a record may wait for somebody to take it, or a quarter of its lock."""
 
 
@@ -62,7 +62,7 @@ class Locks:
         as delivered. Else the record is released before its lock ends by itself."""
         by_link: dict[Link, list[Held]] = {}
         for link in self._links:
-            patience_s = min(UNWANTED_S_MAX, link.lock_s / 4)
+            patience_s = 0.0 if self._shelf.is_shut else min(UNWANTED_S_MAX, link.lock_s / 4)
             if found := [held for held in self._shelf.stale(now - patience_s) if held.link is link]:
                 by_link[link] = found
         for link, found in by_link.items():

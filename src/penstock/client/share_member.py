@@ -7,6 +7,7 @@ from any thread.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import selectors
@@ -33,6 +34,7 @@ from penstock.sharing.acknowledging import Answer
 log = logging.getLogger(__name__)
 
 CLOSE_S_MAX = 10.0
+EXIT_S_MAX = 5.0
 PREFETCH = 16
 
 _open: WeakSet[ShareMember] = WeakSet()
@@ -63,6 +65,7 @@ class ShareMember:
         self._failures: deque[ClientError] = deque(maxlen=1000)
         self._failure: ClientError | None = None
         self._is_closing = False
+        self._has_ended_sessions = False
         self._close_by_s = 0.0
         self._is_forked = False
         who = Who(group, self._membership.member_id)
@@ -132,7 +135,7 @@ class ShareMember:
 
     def call_off(self) -> None:
         """Whoever waits does so no more. A signal handler may call it."""
-        self.is_called_off = True
+        self.is_called_off = self.shelf.is_shut = True
         self._posted.append(self.shelf.wake_all)
         self._ring()
 
@@ -151,6 +154,7 @@ class ShareMember:
                 )
             if answer is not Answer.RENEW:
                 held.phase = Phase.SAID
+                self.shelf.note_done()
             self._unanswered += 1
         self._said.append(Ack(held, answer, delay_ms, self._when_answered(on_done)))
         self._ring()
@@ -252,15 +256,17 @@ class ShareMember:
             return False
         if not self._is_closing:
             return True
+        if not self._has_ended_sessions:
+            self._has_ended_sessions = True
+            self._obey()
+            self._links.end_sessions()
         is_quiet = not self._said and all(link.is_quiet for link in self._links)
         return not is_quiet and time.monotonic() < self._close_by_s
 
     def _round(self) -> None:
         self._obey()
         self._links.lose_overdue()
-        if self._is_closing:
-            self._links.end_sessions()
-        else:
+        if not self._is_closing:
             self._links.dial()
             self._locks.attend()
         self._links.ask(fetches=not self._is_closing)
@@ -316,6 +322,14 @@ class ShareMember:
         self._bell.close()
         self._ear.close()
         self._selector.close()
+
+
+@atexit.register
+def _at_exit() -> None:
+    """Also those that nobody has any more, and that are about to leave."""
+    until_s = time.monotonic() + EXIT_S_MAX
+    for member in list(_open):
+        member.close(max(0.1, until_s - time.monotonic()))
 
 
 def _in_child() -> None:

@@ -1,8 +1,8 @@
 """Records that wait to be handed out, and who waits for them.
 
 What lies here is locked, and nobody works on it. So there is little of it: as many records as are
-waited for, and beyond that no more than were taken in the last second, up to `prefetch`. Who takes
-hours for one record finds nothing prefetched behind it.
+waited for, and beyond that no more than were done in the last second, up to `prefetch`. So nothing
+is prefetched behind records that take hours.
 """
 
 from __future__ import annotations
@@ -33,8 +33,13 @@ class Shelf:
         self._waiting: deque[Held] = deque()
         self._tickets: dict[int, Ticket] = {}
         self._number = 0
-        self._taken, self._taken_before = 0, 0
+        self._done, self._done_before = 0, 0
+        self.is_shut = False
+        """Nobody is to take anything any more."""
         self._second_ends_s = clock() + RATE_S
+
+    def __len__(self) -> int:
+        return len(self._waiting)
 
     # -- for who works
 
@@ -48,8 +53,11 @@ class Shelf:
                 if held.phase is Phase.WAITING and held.locked_until_s > now:
                     held.phase, held.since_s = Phase.OUT, now
                     found.append(held)
-            self._taken += len(found)
         return found
+
+    def note_done(self) -> None:
+        """Of one record that was taken; under the lock."""
+        self._done += 1
 
     def listen(self, most: int, wake: Callable[[], None]) -> Ticket:
         """`wake` is called once, from another thread, when it is worth to look again."""
@@ -91,8 +99,10 @@ class Shelf:
 
     def need(self) -> int:
         """How many more there should be."""
-        self._count_rate()
         with self.lock:
+            self._count_rate()
+            if self.is_shut:
+                return 0
             while self._waiting and self._waiting[0].phase is not Phase.WAITING:
                 self._waiting.popleft()
             wanted = sum(ticket.most for ticket in self._tickets.values())
@@ -111,11 +121,11 @@ class Shelf:
 
     @property
     def _ahead(self) -> int:
-        return min(self.prefetch, max(self._taken, self._taken_before))
+        return min(self.prefetch, max(self._done, self._done_before))
 
     def _count_rate(self) -> None:
         now = self._clock()
         if now >= self._second_ends_s:
             is_old = now >= self._second_ends_s + RATE_S
-            self._taken_before, self._taken = (0 if is_old else self._taken), 0
+            self._done_before, self._done = (0 if is_old else self._done), 0
             self._second_ends_s = now + RATE_S

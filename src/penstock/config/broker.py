@@ -197,6 +197,14 @@ class BrokerConfig(CoordinatorConfig):
         at_most=INT_MAX,
         doc="How often it is noted up to where the logs are synced, which bounds recovery.",
     )
+    delays_pending_max: int = setting(
+        "delays.pending.max",
+        10_000_000,
+        at_least=0,
+        dynamic=True,
+        doc="Records that one broker holds for later delivery, in all partitions that it has "
+        "replicas of: each takes some 60 bytes of memory. Delayed records beyond it are refused.",
+    )
     disk_free_min_bytes: int = setting(
         "disk.free.min.bytes",
         512 * MIB,

@@ -59,6 +59,13 @@ class TopicConfig:
         broker_name="compression.zstd.level",
         doc="The level for compression.type=zstd.",
     )
+    delayed_delivery: bool = setting(
+        "delayed.delivery",
+        False,
+        doc="Whether records with the header penstock-deliver-at (ms since 1970) or "
+        "penstock-delay-ms are held until then, and penstock-cancel takes one back. Not together "
+        "with compaction, and for good: it cannot be switched off again.",
+    )
     delete_retention_ms: int = setting(
         "delete.retention.ms",
         DAY_MS,
@@ -205,7 +212,8 @@ class TopicConfig:
         one_of=("batch", "full"),
         broker_name="log.record.validation",
         doc="batch checks header, CRC, counts and timestamps of what is produced; full "
-        "decompresses it and checks every record. Compacted topics are always checked in full.",
+        "decompresses it and checks every record. Compacted topics, and those with "
+        "delayed.delivery, are always checked in full.",
     )
     replica_lag_max: int = setting(
         "replica.lag.max.messages",
@@ -295,7 +303,8 @@ class TopicConfig:
 
     @property
     def compacts(self) -> bool:
-        return "compact" in self.cleanup_policy
+        """Never with delays, whatever brokers have by default: what is held would be lost."""
+        return "compact" in self.cleanup_policy and not self.delayed_delivery
 
     @property
     def deletes(self) -> bool:
@@ -313,12 +322,13 @@ class TopicConfig:
             self.compression_type == "producer"
             and self.record_validation == "batch"
             and self.cleanup_policy == ("delete",)
+            and not self.delayed_delivery
         )
 
     @property
     def looks_inside(self) -> bool:
         """Whether produced batches are decompressed and checked record by record."""
-        return self.record_validation == "full" or self.compacts
+        return self.record_validation == "full" or self.compacts or self.delayed_delivery
 
 
 TOPIC_SETTINGS: dict[str, Setting] = settings_of(TopicConfig)

@@ -377,10 +377,14 @@ class PartitionLog(LogState):
         return truncation.advance_start(self, offset)
 
     def expire(
-        self, now_ms: int, committed: int, hold: retention.Hold | None = None
+        self,
+        now_ms: int,
+        committed: int,
+        hold: retention.Hold | None = None,
+        pinned: int | None = None,
     ) -> Steps[list[str]]:
         """Retention; returns the files to remove after file.delete.delay.ms."""
-        return retention.expire(self, now_ms, committed, hold)
+        return retention.expire(self, now_ms, committed, hold, pinned)
 
     def close(self) -> None:
         """Write down what a clean start needs, so that it needs no scan."""

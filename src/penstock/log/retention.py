@@ -1,7 +1,8 @@
 """Which segments are too old, or too many, to be kept.
 
 What an index says of a segment's age is not enough for that: the batches must say it too. What is
-to be archived first is kept for longer, up to a limit.
+to be archived first is kept for longer, up to a limit; and what is still to be delivered for as
+long as it takes.
 """
 
 from __future__ import annotations
@@ -35,10 +36,26 @@ class Hold:
     """How many offsets went all the same, since the log was too large."""
 
 
-def expire(
+def doomed_to(
     log: PartitionLog, now_ms: int, committed: int, hold: Hold | None = None
+) -> Steps[int]:
+    """Where the log would begin if what retention no longer keeps were dropped now."""
+    log.open()
+    reasons = yield from _expired(log, partial(_reasons, log, now_ms, committed, hold, None))
+    if not reasons:
+        return log.start_offset
+    return log.end_offset if len(reasons) == len(log.segments) else log.segments[len(reasons)].base
+
+
+def expire(
+    log: PartitionLog,
+    now_ms: int,
+    committed: int,
+    hold: Hold | None = None,
+    pinned: int | None = None,
 ) -> Steps[list[str]]:
-    """Drop what retention no longer keeps, and, with `hold`, the archive has.
+    """Drop what retention no longer keeps, and, with `hold`, the archive has. Nothing goes of the
+    segment that has `pinned` in it, nor of those behind.
 
     Never anything at or above the high watermark. The segment that is written to goes only when
     all of it has expired: a new one is begun then. Its name is synced first, since it says where
@@ -46,7 +63,7 @@ def expire(
     reads them, after file.delete.delay.ms.
     """
     log.open()
-    find = partial(_reasons, log, now_ms, committed, hold)
+    find = partial(_reasons, log, now_ms, committed, hold, pinned)
     reasons = yield from _expired(log, find)
     if reasons and len(reasons) == len(log.segments):
         log.roll().file.append([])
@@ -73,7 +90,12 @@ def _expired(log: PartitionLog, find: Callable[[bool], list[str]]) -> Steps[list
 
 
 def _reasons(
-    log: PartitionLog, now_ms: int, committed: int, hold: Hold | None, cold_ok: bool
+    log: PartitionLog,
+    now_ms: int,
+    committed: int,
+    hold: Hold | None,
+    pinned: int | None,
+    cold_ok: bool,
 ) -> list[str]:
     segments, config = log.segments, log.config
     reasons: list[str] = []
@@ -94,6 +116,8 @@ def _reasons(
             continue  # it goes with the next one that does
         if is_below:
             reasons.append("it lies below the start of the log")
+        elif pinned is not None and end > pinned:
+            break
         elif reason := _due(log, segment, excess, now_ms, cold_ok):
             if hold is not None and hold.archived < end:
                 if not 0 <= config.retention_hold_max_bytes < left:

@@ -17,6 +17,7 @@ from penstock.errors import ErrorCode, Refused
 from penstock.metadata import topic_settings
 from penstock.metadata.cluster import OPEN, Topic, replicas_of
 from penstock.metadata.config_values import checked_topic_configs
+from penstock.metadata.delayed_topics import check_begin, scheduled_name
 from penstock.metadata.image import Image
 from penstock.metadata.placement import Replicas, open_racks, place_new
 from penstock.metadata.records import (
@@ -99,6 +100,8 @@ def create_topic(
     )
     config = image.settings.of_record(record)
     topic_settings.check_together(config)
+    if config.delayed_delivery:
+        check_begin(record, image.colliding(scheduled_name(name)))
     return Commit(
         answer=record,
         checks=[(CATALOG, image.revision_of(CATALOG)), (topic_key(name), 0)],

@@ -21,6 +21,12 @@ from penstock.metadata.config_values import (
     group_setting,
     topic_setting,
 )
+from penstock.metadata.delayed_topics import (
+    check_begin,
+    check_change,
+    has_delays,
+    scheduled_name,
+)
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import check_internal_configs
 from penstock.metadata.records import (
@@ -107,6 +113,10 @@ def _set_topic_configs(
     if record == topic.record:
         return Commit(answer=record)
     topic_settings.check_together(image.settings.of_record(record))
+    before = image.settings.of_topic(topic)
+    check_change(before, topic, record)
+    if has_delays(record) and not before.delayed_delivery:
+        check_begin(record, image.colliding(scheduled_name(name)))
     # Less may be kept from now on.
     return replace(rewrite_topic(image, topic, record, nonce), makes_room=True)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from penstock.metadata.cluster import Broker, Changed, Held, Partitions, Topic, hold, replicas_of
+from penstock.metadata.delayed_topics import Scheduled, has_delays, scheduled_name
 from penstock.metadata.readable import Readable
 from penstock.metadata.records import (
     CATALOG,
@@ -308,6 +309,7 @@ class Image:
         if topic.id not in changed.created:
             changed.altered[topic.id] = topic
         self._show_views(topic, changed)
+        self._show_held(topic)
         if after < before:
             self._replicas_held = None
             changed.reduced[topic.id] = range(after, before)
@@ -323,6 +325,7 @@ class Image:
         changed.created[record.topic_id] = topic
         self.readable.add(topic)
         self._show_views(topic, changed)
+        self._show_held(topic)
         for index, partition in enumerate(table.records):
             if partition is not None:
                 changed.partitions[record.topic_id, index] = None
@@ -335,6 +338,7 @@ class Image:
         self.readable.remove(topic)
         for view, _ in self.views.of(topic.id):
             self._hide_view(view.name, changed)
+        self._hide_held(topic)
         self._free_name(topic.name)
         if not topic.record_count:
             del self._tables[topic.id]
@@ -376,6 +380,22 @@ class Image:
             self.readable.remove(view)
             self.shown.remove(view)
             changed.views[name] = None
+
+    def _show_held(self, source: Topic) -> None:
+        """What a topic with delays holds back can be read, too."""
+        self._hide_held(source)
+        if has_delays(source.record):
+            scheduled = Scheduled(source)
+            self.readable.add_unlisted(scheduled)
+            self.shown.add(scheduled)
+            self._by_collision.setdefault(_collision(scheduled.name), scheduled.name)
+
+    def _hide_held(self, source: Topic) -> None:
+        known = self.readable.topic(scheduled_name(source.name))
+        if isinstance(known, Scheduled):
+            self.readable.remove(known)
+            self.shown.remove(known)
+            self._free_name(known.name)
 
     def _on_partition(self, rest: str, entry: Entry | None, changed: Changed) -> None:
         topic_hex, _, number = rest.partition("/")

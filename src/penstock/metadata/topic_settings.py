@@ -33,6 +33,12 @@ def check_together(config: TopicConfig) -> None:
             "retention.hold.for.archive needs cleanup.policy=delete: compaction removes records "
             "by their keys, and would not wait for an archive",
         )
+    if config.delayed_delivery and "compact" in config.cleanup_policy:
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "delayed.delivery needs cleanup.policy=delete: compaction removes records by their "
+            "keys, and would remove those that are held",
+        )
 
     if config.deletes_on_ack and config.compacts:
         raise Refused(

@@ -33,7 +33,9 @@ from penstock.node.settings import NodeSettings, host_and_port
 from penstock.node.stores import OpenStore, opened_store
 from penstock.node.unsynced import Unsynced
 from penstock.server.archive_hold import ArchiveHold
+from penstock.server.carrying import Carrying
 from penstock.server.controlling import Controlling
+from penstock.server.delivering import Delivering
 from penstock.server.door import Door
 from penstock.server.fetchers import Fetchers
 from penstock.server.group_upkeep import GroupUpkeep
@@ -116,6 +118,7 @@ class Node:
         self.insync.start()
         self.reducing.start()
         self.view_upkeep.start()
+        self.delivering.start()
         self.offering.start()
         self.offering.look_at(self._places())
         self.fetchers.look_at(self._places())
@@ -158,6 +161,8 @@ class Node:
         self.offering = Offering(self.broker, self.keeper)
         self.reducing = Reducing(world.network, self.door, self.keeper, self._is_controller)
         self.view_upkeep = ViewUpkeep(world.chance, self.door, self.keeper, self._is_controller)
+        self.delivering = Delivering(self.door)
+        self.upkeep.make_way = Carrying(self.door).make_way
         self.broker.has_lease = self._has_lease
         self.broker.is_registered = False
         self.opener = Opener(self.broker.opening)
@@ -226,6 +231,8 @@ class Node:
             self.door.settle()  # with fewer in sync, more may be committed
         if changed.broker_configs:
             self.broker.reconfigure_all()
+        if is_registered:
+            self.delivering.follow(changed)
         self.group_upkeep.follow(changed)
         self.transaction_upkeep.follow()
         self.share_upkeep.follow(changed)
@@ -274,6 +281,7 @@ class Node:
         await self.insync.stop()
         await self.reducing.stop()
         await self.view_upkeep.stop()
+        await self.delivering.stop()
         await self.offering.stop()
         if self.controlling is not None:
             await self.controlling.stop()

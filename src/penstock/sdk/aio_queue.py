@@ -71,6 +71,9 @@ class AsyncQueue(Generic[V]):
             settings=options.get("settings"),
         )
 
+    ensure = staticmethod(Queue.ensure)
+    """Done before the event loop runs, or in a thread: it waits."""
+
     # -- putting
 
     async def put(

@@ -3,16 +3,13 @@ job is asked for, and what is said of jobs."""
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
-from weakref import WeakSet
 
 from penstock.client import share_held
 from penstock.client.admin import group_configs
@@ -47,9 +44,6 @@ log = logging.getLogger("penstock.sdk")
 Start = Literal["earliest", "latest"]
 J = TypeVar("J", bound=Facts[Any])
 DELAY_S_MAX = 365 * 86_400.0
-EXIT_S_MAX = 5.0
-
-_open: WeakSet[Desk] = WeakSet()
 
 
 class Desk:
@@ -106,20 +100,19 @@ class Desk:
 
     def _joined(self) -> ShareMember:
         client = WireClient(self.bootstrap, "penstock-queue", self.timeout)
+        made = ShareMember(
+            client,
+            self.group,
+            self.topic,
+            prefetch=PREFETCH if self.prefetch is None else self.prefetch,
+            processing_s_max=self._max_processing,
+        )
         try:
             self._begin_where_asked(client)
-            made = ShareMember(
-                client,
-                self.group,
-                self.topic,
-                prefetch=PREFETCH if self.prefetch is None else self.prefetch,
-                processing_s_max=self._max_processing,
-            )
             made.start()
         except BaseException:
-            client.close()
+            made.abandon()
             raise
-        _open.add(self)
         if self.is_stopped:
             made.call_off()
         return made
@@ -222,7 +215,6 @@ class Desk:
         if self.is_closed:
             return
         self.is_closed = True
-        _open.discard(self)
         if self._member is not None:
             self._member.close(timeout_s)
 
@@ -269,10 +261,3 @@ def _quietly(topic: str, held: Held) -> OnDone:
             log.info("%s-%d, offset %d: %s", topic, held.place[1], held.record.offset, error.said)
 
     return done
-
-
-@atexit.register
-def _at_exit() -> None:
-    until_s = time.monotonic() + EXIT_S_MAX
-    for desk in list(_open):
-        desk.close(max(0.1, until_s - time.monotonic()))

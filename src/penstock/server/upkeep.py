@@ -12,6 +12,7 @@ from functools import partial
 
 from penstock.api.broker import Broker
 from penstock.log.compaction import Compaction
+from penstock.log.retention import Hold
 from penstock.metadata.cluster import Topic
 from penstock.replication.leader import Leader
 from penstock.replication.replica import Replica
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 
 Work = Callable[[], Iterable[None] | Awaitable[None]]
 """In slices, or with waits of its own."""
+
+MakeWay = Callable[[Leader, int, Hold | None], Awaitable[int | None]]
+"""At this time, and with what is held for an archive; an offset that must not go, if there is."""
 
 ROOM_CHECK_MS = 1000
 DROPPED_CHECK_MS = 200
@@ -61,6 +65,8 @@ class Upkeep:
         self._writing: asyncio.Future[None] | None = None
         self._told_free = -1
         """What was free when writes were last said to be tried again; -1 once they are refused."""
+        self.make_way: MakeWay = nothing_in_the_way
+        """Saves what is still needed of what retention is about to drop."""
         self.loop_lag_ms_max = 0.0
         """The longest that anything ready has had to wait for its turn, as far as was noticed."""
 
@@ -188,9 +194,10 @@ class Upkeep:
         partition = replica.log
         if isinstance(replica, Leader):
             hold = await self._hold.of(replica)
+            pinned = await self.make_way(replica, now_ms, hold)
             if replica.over is not None:
                 return
-            steps = partition.expire(now_ms, replica.high_watermark, hold)
+            steps = partition.expire(now_ms, replica.high_watermark, hold, pinned)
             dropped = await self._broker.in_steps(steps)
             if hold is not None:
                 self._hold.note(replica, hold)
@@ -245,6 +252,10 @@ class Upkeep:
         await asyncio.sleep(delay_ms / 1000)
         for path in paths:
             await self._disk.offload(partial(remove, path))
+
+
+async def nothing_in_the_way(_leader: Leader, _now_ms: int, _hold: Hold | None) -> int | None:
+    return None
 
 
 async def _carry_out(work: Work) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from penstock.sim.groups.history import GroupHistory
 from penstock.sim.outcome import Outcome
+from penstock.sim.shares.history import ShareHistory
 from penstock.sim.transactions.history import TransactionHistory
 
 
@@ -36,6 +37,7 @@ class History:
     """Of everything from the beginning, after all faults are over."""
     group: GroupHistory = field(default_factory=GroupHistory)
     transactions: TransactionHistory = field(default_factory=TransactionHistory)
+    shares: ShareHistory = field(default_factory=ShareHistory)
 
     def send(self, producer: str, partition: int) -> Send:
         """The next value, which is used only once."""

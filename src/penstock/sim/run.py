@@ -24,6 +24,8 @@ from penstock.sim.producer import SimProducer
 from penstock.sim.reader import SimReader
 from penstock.sim.scenarios import SCENARIOS, Scenario
 from penstock.sim.scheduler import Endless, Failed, Scheduler
+from penstock.sim.shares.checker import check as check_shares
+from penstock.sim.shares.stage import play_shares
 from penstock.sim.trace import Trace
 from penstock.sim.transactions.checker import check as check_transactions
 from penstock.sim.transactions.stage import play_transactions
@@ -53,6 +55,8 @@ class Result:
     sent: int
     commits: int
     transactions: int
+    shares: int
+    """Values that were stored in them."""
     callbacks: int
     virtual_s: float
     cpu_s: float
@@ -78,6 +82,7 @@ def play(scenario: str, seed: int, trace: Trace | None = None, *, brokers: int =
         len(history.sends),
         len(history.group.commits),
         len(history.transactions.transactions),
+        sum(step.ended is not None and not step.is_read for step in history.shares.steps),
         scheduler.callbacks,
         scheduler.now_s,
         time.process_time() - begun_s,
@@ -112,6 +117,7 @@ def _check(history: History) -> list[str]:
         *check(history),
         *check_group(history.group),
         *check_transactions(history.transactions),
+        *check_shares(history.shares),
     ]
 
 
@@ -121,6 +127,9 @@ async def _play(cluster: Cluster, history: History, scenario: Scenario) -> None:
         _interrupt_starts(cluster)
     if scenario.habits is not None:
         await play_transactions(cluster, history.transactions, scenario.habits, scenario.faults)
+        return
+    if scenario.has_shares:
+        await play_shares(cluster, history.shares, scenario.faults)
         return
     replicas = min(len(cluster.machines), REPLICAS_MAX)
     await Admin(cluster).create_topic(TOPIC, PARTITIONS, replicas, TOPIC_CONFIGS)

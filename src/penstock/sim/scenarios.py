@@ -9,6 +9,7 @@ from random import Random
 from penstock.sim import corners, faults, flips, moves
 from penstock.sim.cluster import Cluster
 from penstock.sim.keyed.fewer import fewer_partitions
+from penstock.sim.shares.stage import TEXTS as SHARE_TEXTS
 from penstock.sim.transactions import corners as txn_corners
 from penstock.sim.transactions import habits
 from penstock.sim.transactions.habits import Habits
@@ -37,6 +38,8 @@ class Scenario:
     """With fewer there would be nothing to see."""
     habits: Habits | None = None
     """If given, the clients are those with transactions, in place of the usual ones."""
+    has_shares: bool = False
+    """Whether there are leaders that store shares, in place of clients."""
 
 
 def _store_is_away(reason: str) -> bool:
@@ -65,6 +68,16 @@ def _transactions(
         may_exit,
         brokers_min=brokers_min,
         habits=clients or Habits(),
+    )
+
+
+def _shares(
+    faults: Faults,
+    texts: Mapping[str, str] | None = None,
+    may_exit: Callable[[str], bool] = _never,
+) -> Scenario:
+    return Scenario(
+        faults, {**SHARE_TEXTS, **(texts or {})}, may_exit, brokers_min=3, has_shares=True
     )
 
 
@@ -134,4 +147,15 @@ SCENARIOS: Mapping[str, Scenario] = {
     "txn-zombie": _transactions(faults.nothing, habits.ZOMBIES),
     "txn-timeout": _transactions(faults.nothing, habits.SLEEPERS),
     "txn-compaction": _transactions(faults.kills, habits.OPEN_LONG, COMPACTING),
+    "share-calm": _shares(faults.nothing),
+    "share-kill": _shares(faults.kills),
+    "share-stop": _shares(faults.stops),
+    "share-power": _shares(faults.power_losses),
+    "share-pause": _shares(faults.pauses),
+    "share-network": _shares(faults.network_faults),
+    "share-everything": _shares(
+        faults.everything,
+        ROOM,
+        lambda reason: _store_is_away(reason) or _disk_is_full(reason),
+    ),
 }

@@ -38,6 +38,11 @@ LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
+HOLDS = 0x80
+"""Ours, set by the leader: some of its records are held back, or cancel one that is."""
+BY_LEADER = 0x100
+"""Ours: the leader has written it, of records that were held. All of them are shown; or, together
+with HOLDS, all are still held."""
 
 NO_PRODUCER = -1
 NO_SEQUENCE = -1
@@ -92,6 +97,15 @@ class BatchHeader(NamedTuple):
     @property
     def has_log_append_time(self) -> bool:
         return bool(self.attributes & LOG_APPEND_TIME)
+
+    @property
+    def holds(self) -> bool:
+        """Whether there are records in it that readers do not see."""
+        return bool(self.attributes & HOLDS)
+
+    @property
+    def is_by_leader(self) -> bool:
+        return bool(self.attributes & BY_LEADER)
 
     @property
     def delete_horizon_ms(self) -> int | None:
@@ -163,6 +177,13 @@ def stamp(batch: bytearray | memoryview, base: Offset, leader_epoch: int) -> Non
     """Assign the offset in place; the CRC starts at byte 21, so it stays true."""
     _BASE_OFFSET.pack_into(batch, 0, base)
     _INT32.pack_into(batch, 12, leader_epoch)
+
+
+def stamp_holds(batch: bytearray | memoryview) -> None:
+    """Say that there are held records in it; this changes the CRC."""
+    attributes = _ATTRIBUTES.unpack_from(batch, 21)[0] | HOLDS
+    _ATTRIBUTES.pack_into(batch, 21, attributes)
+    _CRC.pack_into(batch, 17, crc_of(batch))
 
 
 def stamp_append_time(batch: bytearray | memoryview, now_ms: int) -> None:

@@ -11,16 +11,17 @@ request does so.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call, Unanswerable
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import NO_ANSWER, Outcome, Resume
+from penstock.api.pieces import Looked, Piece, bytes_in, copied, looked_inside, refuse
 from penstock.api.pledges import Pledge, once_all_committed
-from penstock.api.refused_batches import Place
 from penstock.api.slices import in_slices
 from penstock.api.verifying import (
     ADDING_SINCE,
@@ -30,15 +31,16 @@ from penstock.api.verifying import (
     produce_code,
 )
 from penstock.coordination.transaction.state import Identity
+from penstock.delays.asking import NOTHING
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.log.segment import Amiss
 from penstock.log.steps import Steps, exhaust
 from penstock.log.validation import (
     EXPANDED_BYTES_ORDINARY,
     check_batch,
     expanded_bytes_max,
     is_heavy,
-    look_inside,
 )
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.replication.leader import Leader
@@ -63,32 +65,8 @@ AT_ONCE = 250
 """Partitions that are looked up, or checked, between two pauses: a millisecond."""
 WRITTEN_AT_ONCE = 100
 """Each takes a call of the operating system, and most of ten microseconds."""
-NAME_MAX, MESSAGE_MAX = 249, 1000
-"""Characters that are told of a name, and in a message, which may quote what was sent."""
-
-
-class Piece(NamedTuple):
-    """One partition's batch, checked and not yet appended."""
-
-    leader: Leader
-    batch: memoryview
-    header: BatchHeader
-    answer: PartitionProduceResponse
-    place: Place
-    ended: int | None = None
-    """How many transactions of its producer have ended in the partition, if it is of one, and its
-    client keeps its epoch: if it is another number when it is appended, that was one of them. Of
-    others, markers of the last transaction may come in between, and that of their own has the next
-    epoch, which shuts out the record."""
-    is_new: bool = False
-    """Whether its transaction has not written to the partition before."""
-
-
-class Looked(NamedTuple):
-    """What has been looked into, and what would have taken too much memory for now."""
-
-    done: list[Piece]
-    rest: list[Piece]
+NAME_MAX = 249
+"""Characters that are told of a name."""
 
 
 @dataclass(slots=True)
@@ -151,7 +129,7 @@ class Produce:
         if not add and are_added(self.broker, name, writer, places):
             return self.once_verified()
         if not self.is_kept:
-            self.pieces, self.is_kept = _copied(self.pieces), True
+            self.pieces, self.is_kept = copied(self.pieces), True
 
         def then(codes: Codes) -> Outcome[ProduceResponse]:
             self.pieces = [piece for piece in self.pieces if self.belongs(piece, codes)]
@@ -223,7 +201,7 @@ class Produce:
             self.pieces.append(piece)
             self.has_heavy |= is_heavy(piece.header, piece.leader.log.config)
         except Refused as refused:
-            _refuse(answer, refused)
+            refuse(answer, refused)
             self.note_refused(topic, part, refused.code)
         part.records = None  # or its memory would be held for as long as the answer waits
         return answer
@@ -280,29 +258,38 @@ class Produce:
             refused.note(place, read_header(batch), code, self.call.now_ms)
 
     def look_inside_first(self) -> Resume[ProduceResponse]:
-        kept = self.pieces if self.is_kept else _copied(self.pieces)
+        kept = self.pieces if self.is_kept else copied(self.pieces)
         self.is_kept = True
-        limit = EXPANDED_BYTES_ORDINARY + _bytes_in(kept)
-        work = partial(_looked_inside, kept, self.call.now_ms, limit)
+        limit = EXPANDED_BYTES_ORDINARY + bytes_in(kept)
+        work = partial(looked_inside, kept, self.call.now_ms, limit)
         return Resume(lambda: self.broker.disk.offload(work), self.look_into_the_rest)
 
     def look_into_the_rest(self, looked: Looked) -> Outcome[ProduceResponse]:
         """Into what takes more memory: for one request at a time."""
         done, rest = looked
         if not rest:
-            return self.append_all(done)
-        limit = expanded_bytes_max(_bytes_in(rest))
-        work = partial(_looked_inside, rest, self.call.now_ms, limit, is_last_try=True)
+            return self.once_looked(done)
+        limit = expanded_bytes_max(bytes_in(rest))
+        work = partial(looked_inside, rest, self.call.now_ms, limit, is_last_try=True)
         return Resume(
             lambda: self.broker.disk.offload_large(work),
-            lambda more: self.append_all([*done, *more.done]),
+            lambda more: self.once_looked([*done, *more.done]),
         )
+
+    def once_looked(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
+        """What is to be cancelled is looked up in schedules that know all that is committed."""
+        leaders = [piece.leader for piece in pieces if piece.asked.cancels]
+        if not leaders:
+            return self.append_all(pieces)
+        schedules = self.broker.schedules
+        steps = _one_by_one([schedules.caught_up(leader) for leader in leaders])
+        return Resume(lambda: self.broker.in_steps(steps), lambda _: self.append_all(pieces))
 
     def append_all(self, pieces: list[Piece]) -> Outcome[ProduceResponse]:
         new = [piece.leader.log for piece in pieces if not piece.leader.log.has_folder]
         if len(new) <= NEW_LOGS_AT_ONCE and len(pieces) <= AT_ONCE:
             return self.once_appended(self.append_some(pieces))
-        kept = pieces if self.is_kept else _copied(pieces)
+        kept = pieces if self.is_kept else copied(pieces)
         return Resume(
             lambda: self.broker.in_steps(self.append_in_slices(new, kept)), self.once_appended
         )
@@ -333,7 +320,7 @@ class Produce:
         return self.response
 
     def refuse(self, piece: Piece, refused: Refused) -> None:
-        _refuse(piece.answer, refused)
+        refuse(piece.answer, refused)
         if self.call.client.refused is not None:
             now_ms = self.call.now_ms
             self.call.client.refused.note(piece.place, piece.header, refused.code, now_ms)
@@ -356,8 +343,15 @@ class Produce:
             text = "a batch before this one has not come yet; send that first"
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
 
+    def check_schedule(self, piece: Piece) -> None:
+        """What was appended before is answered as usual."""
+        leader = piece.leader
+        if piece.header.producer_id < 0 or leader.log.producers.known(piece.header) is None:
+            most = self.broker.config.delays_pending_max
+            self.broker.schedules.check(leader, piece.asked, most)
+
     def append(self, piece: Piece) -> Pledge | None:
-        leader, batch, header, answer, _, ended, _ = piece
+        leader, batch, header, answer, _, ended, _, asked = piece
         log = leader.log
         try:
             if leader.over is not None:
@@ -367,10 +361,14 @@ class Produce:
                 code = not_in_transaction(self.call.version)
                 raise Refused(code, "the transaction has ended meanwhile")
             self.check_is_next(piece)
+            if asked is not NOTHING:
+                self.check_schedule(piece)
             done = log.append(batch, header, self.call.now_ms, leader.epoch)
         except Refused as refused:
             self.refuse(piece, self.unless_deposed(refused))
             return None
+        if asked.cancels and not done.duplicate:
+            self.broker.schedules.take_out(leader, asked, done.base_offset)
         self.broker.appended(leader)
         answer.base_offset = done.base_offset
         answer.log_append_time_ms = done.append_time_ms
@@ -382,10 +380,6 @@ def produce(broker: Broker, request: ProduceRequest, call: Call) -> Outcome[Prod
     if request.acks not in (NONE, LEADER, ALL):
         raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks} is none of 0, 1, -1")
     return Produce(broker, request, call, ProduceResponse()).outcome()
-
-
-def _copied(pieces: list[Piece]) -> list[Piece]:
-    return [piece._replace(batch=memoryview(bytearray(piece.batch))) for piece in pieces]
 
 
 def _writer(header: BatchHeader) -> Identity:
@@ -403,41 +397,16 @@ def _check_open(leader: Leader, header: BatchHeader) -> None:
         leader.writing.check_open(_name(leader))
 
 
-def _bytes_in(pieces: list[Piece]) -> int:
-    return sum(len(piece.batch) for piece in pieces)
-
-
-def _looked_inside(
-    pieces: list[Piece], now_ms: int, limit: int, *, is_last_try: bool = False
-) -> Looked:
-    """Off the loop. All that is held at a time takes no more than the limit, in bytes."""
-    done: list[Piece] = []
-    for number, piece in enumerate(pieces):
-        config = piece.leader.log.config
-        if not is_heavy(piece.header, config):
-            done.append(piece)
-            continue
-        try:
-            batch = memoryview(look_inside(piece.batch, piece.header, config, now_ms, limit))
-        except Refused as refused:
-            if refused.code is ErrorCode.MESSAGE_TOO_LARGE and not is_last_try:
-                return Looked(done, pieces[number:])
-            _refuse(piece.answer, refused)
-            continue
-        limit = max(limit - len(batch), 0)
-        done.append(piece._replace(batch=batch, header=read_header(batch)))
-    return Looked(done, [])
+def _one_by_one(all_steps: list[Steps[None]]) -> Steps[None]:
+    for steps in all_steps:
+        with suppress(OSError, Amiss, Refused):  # then what is not known is not cancelled
+            yield from steps
 
 
 def _prepared(logs: list[PartitionLog]) -> Steps[None]:
     for log in logs:
         log.prepare()
         yield None
-
-
-def _refuse(answer: PartitionProduceResponse, refused: Refused) -> None:
-    answer.error_code = refused.code
-    answer.error_message = refused.message[:MESSAGE_MAX] or None
 
 
 def _close_on_error(response: ProduceResponse) -> None:

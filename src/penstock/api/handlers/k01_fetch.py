@@ -21,14 +21,16 @@ from penstock.api.call import Call
 from penstock.api.fetch_sessions import Fetching, Key
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
+from penstock.api.shown import Held, Showing, Shown
 from penstock.api.slices import going_on, in_slices
-from penstock.api.viewing import Viewing
+from penstock.api.viewing import Partly, Viewing
 from penstock.errors import ErrorCode, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import check_range
 from penstock.log.reindexing import reindex
 from penstock.log.segment import Amiss, Segment
 from penstock.log.steps import Steps
+from penstock.metadata.delayed_topics import Scheduled
 from penstock.metadata.views import View
 from penstock.replication.follower import Follower
 from penstock.replication.leader import Leader
@@ -100,8 +102,8 @@ class Fetch:
     warmed: int = 0
     reindexed: set[Segment] = field(default_factory=set)
     time_is_up: bool = False
-    viewing: dict[Key, Viewing] = field(default_factory=dict)
-    """How far partitions of views have been looked at."""
+    viewing: dict[Key, Partly] = field(default_factory=dict)
+    """How far partitions have been looked at that are seen in part."""
     seen: Gathered | None = None
     """While it waits: what there was at the last look."""
 
@@ -306,8 +308,10 @@ class Fetch:
         if committed:
             before = data.last_stable_offset
             data.aborted_transactions = []
-        if self.broker.image.views and (view := self.view(key)) is not None:
-            self.read_view(key, view, leader, wanted, data, before, found)
+        if (self.broker.image.views or partition.config.delayed_delivery) and (
+            part := self.part(key, leader, wanted.fetch_offset)
+        ):
+            self.read_part(key, part, leader, wanted, data, before, found)
             return
         room, most = self.max_bytes - found.size, wanted.partition_max_bytes
         slice_ = partition.read(
@@ -325,10 +329,30 @@ class Fetch:
             data.aborted_transactions = aborted_between(partition, wanted.fetch_offset, end)
         found.size += slice_.range.length
 
-    def read_view(
+    def part(self, key: Key, leader: Replica, offset: int) -> Partly | None:
+        """Where only a part of the partition is to be read, how far that was looked at."""
+        known = self.viewing.get(key)
+        if known is not None:
+            return known
+        view, share = self.view(key), len(self.fetching.partitions)
+        found: Partly
+        if isinstance(view, Scheduled):
+            schedule = self.broker.schedules.of(leader.log)
+            found = Showing(Held(schedule), offset, share)
+        elif leader.log.config.delayed_delivery:
+            found = Showing(Shown(self.broker.sieves.of(view) if view else None), offset, share)
+        elif view is not None:
+            found = Viewing(self.broker.sieves.of(view), offset, share)
+        else:
+            return None
+        check_range(leader.log, offset)
+        self.viewing[key] = found
+        return found
+
+    def read_part(
         self,
         key: Key,
-        view: View,
+        viewing: Partly,
         leader: Replica,
         wanted: FetchPartition,
         data: PartitionData,
@@ -336,12 +360,8 @@ class Fetch:
         found: Gathered,
     ) -> None:
         """Some chunks at a time, with pauses between."""
-        viewing = self.viewing.get(key)
         check_range(leader.log, wanted.fetch_offset)
-        if viewing is None:
-            sieve = self.broker.sieves.of(view)
-            share = len(self.fetching.partitions)
-            viewing = self.viewing[key] = Viewing(sieve, wanted.fetch_offset, share)
+        before = viewing.limit(before)
         most = min(wanted.partition_max_bytes, self.max_bytes - found.size)
         if not viewing.is_at_end(before, most):
             self.look_further(viewing, leader.log, before, most)
@@ -354,7 +374,7 @@ class Fetch:
             found.must_answer = True
         found.size += self.counted(key, data)
 
-    def look_further(self, viewing: Viewing, log: PartitionLog, before: int, most: int) -> None:
+    def look_further(self, viewing: Partly, log: PartitionLog, before: int, most: int) -> None:
         """What cannot be read is told to who asks for just that; others get what lies before it."""
         offset, cold_ok = viewing.offset, self.warmed > WARMED_AT_MOST
         try:

@@ -78,11 +78,11 @@ def _refused(asked: Asked) -> MetadataResponseTopic:
 
 
 def _to_create(image: Image, asked: Sequence[Asked]) -> list[str]:
-    known = image.readable.topics
+    known = image.readable.topic
     missing = (
         name
         for name, topic_id in asked
-        if name and topic_id == NULL_UUID and name not in known and name not in INTERNAL
+        if name and topic_id == NULL_UUID and known(name) is None and name not in INTERNAL
     )
     return sorted(islice(missing, CREATED_MAX))
 

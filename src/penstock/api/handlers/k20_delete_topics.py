@@ -16,11 +16,12 @@ from penstock.api.outcome import Outcome
 from penstock.api.slices import in_slices, written
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import Commit, delete_topic
+from penstock.metadata.delayed_topics import Scheduled
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.metadata.records import TopicRecord
 from penstock.metadata.view_changes import delete_view
-from penstock.metadata.views import View
+from penstock.metadata.views import View, is_view
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k20_delete_topics import (
     DeletableTopicResult,
@@ -90,6 +91,8 @@ def _delete(image: Image, *, key: Key, names: set[str | None], nonce: bytes) -> 
             raise Refused(ErrorCode.INVALID_REQUEST, f"{name} is in this request by name as well")
     refuse_internal(name)
     view = image.readable.topic(name)
+    if isinstance(view, Scheduled):
+        raise is_view(view)
     if isinstance(view, View):
         return delete_view(image, view, nonce=nonce)
     return delete_topic(image, name, nonce=nonce)

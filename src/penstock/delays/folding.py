@@ -1,0 +1,165 @@
+"""Going through a log, from where a schedule stands to an offset below which all is committed.
+
+In steps, and several may be at it: who finds that another was faster goes on from there. A step
+either takes in what it has read at once, or not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from penstock.delays.schedule import Event, Schedule, concerns, read_event
+from penstock.errors import Malformed, Refused
+from penstock.log.partition_log import PartitionLog
+from penstock.log.reading import Slice
+from penstock.log.reindexing import reindexed
+from penstock.log.steps import Apart, Pauses, Steps
+from penstock.wire.batch import BatchHeader, check, read_header, size_at
+
+lines = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CHUNK_BYTES = 256 << 10
+HEAVY_BYTES = 64 << 10
+HEAVY_RECORDS = 2000
+"""A batch with more of either takes a millisecond or more, and is looked into off the loop."""
+ENTRIES_A_STEP = 4000
+"""Taken in or let go: some milliseconds."""
+
+
+def catch_up(schedule: Schedule, log: PartitionLog, end: int) -> Steps[None]:
+    """Raises what reading raises."""
+    pauses = Pauses()
+    while schedule.is_read and not log.is_deleted:
+        _begin_where_it_can(schedule, log)
+        if log.start_offset > schedule.floor:
+            yield from let_go(schedule, log.start_offset)
+        _pass_damage(schedule, log)
+        if schedule.offset >= end:
+            return
+        start = schedule.offset
+        data = yield from _read(log, start, end)
+        if not data:
+            return
+        yield from _go_through(schedule, log, data, pauses)
+
+
+def _go_through(
+    schedule: Schedule, log: PartitionLog, data: memoryview, pauses: Pauses
+) -> Steps[None]:
+    """Until another was faster."""
+    for batch in batches(data):
+        header, start = read_header(batch), schedule.offset
+        if header.last_offset < start:
+            continue
+        event = None
+        if concerns(header):
+            event = yield from _event(log, header, batch)
+            if schedule.offset != start:
+                return
+        yield from _take_in(schedule, header, event)
+        if pauses.is_due(len(batch)):
+            yield None
+
+
+def _begin_where_it_can(schedule: Schedule, log: PartitionLog) -> None:
+    """What was gone through is there no more, where the log's start has moved past it; or was never
+    committed after all, which only an unclean election brings about."""
+    offset = schedule.offset
+    is_cut = offset > log.end_offset or (
+        offset > log.start_offset
+        and schedule.epoch >= 0
+        and log.epochs.epoch_at(offset - 1) not in (schedule.epoch, -1)
+    )
+    if is_cut:
+        lines.warning("%s: held records are read anew: the log was cut", log.folder)
+        schedule.begin(log.start_offset)
+    elif offset < log.start_offset:
+        schedule.offset = log.start_offset
+
+
+def let_go(schedule: Schedule, floor: int) -> Steps[None]:
+    """Of what the log has no more: somebody has deleted it, or it was carried forward."""
+    blocks = [each for each in schedule.entries_below(floor) if each]
+    schedule.floor = max(schedule.floor, floor)
+    for entries in blocks:
+        schedule.forget(entries, floor)
+        yield None
+
+
+def _pass_damage(schedule: Schedule, log: PartitionLog) -> None:
+    """Nobody can tell what was there."""
+    for stretch in log.damage:
+        if stretch.first_offset <= schedule.offset < stretch.end_offset:
+            text = "%s: held records at %d to %d are damaged, or what became of others"
+            lines.error(text, log.folder, schedule.offset, stretch.end_offset - 1)
+            schedule.offset = stretch.end_offset
+
+
+def _read(log: PartitionLog, start: int, end: int) -> Steps[memoryview]:
+    """Some whole batches."""
+
+    def read(cold_ok: bool) -> memoryview:
+        found = log.read(start, CHUNK_BYTES, end, at_least_one=True, cold_ok=cold_ok)
+        return memoryview(b"") if found is None else bytes_of(found, cold_ok)
+
+    return (yield from reindexed(log, read))
+
+
+def bytes_of(found: Slice, cold_ok: bool) -> memoryview:
+    part = found.range
+    read = part.file.read if cold_ok else part.file.read_cached
+    return memoryview(read(part.position, part.length))
+
+
+def batches(data: memoryview) -> Iterator[memoryview]:
+    position = 0
+    while position < len(data):
+        size = size_at(data, position)
+        yield data[position : position + size]
+        position += size
+
+
+def _event(log: PartitionLog, header: BatchHeader, batch: memoryview) -> Steps[Event | None]:
+    """None where the batch is damaged: readers are told so, and nothing of it is held."""
+
+    def read() -> Event | None:
+        try:
+            return read_event(check(batch), batch)
+        except (Malformed, Refused) as problem:
+            text = "%s: held records in the batch at %d cannot be read: %s"
+            lines.error(text, log.folder, header.base_offset, problem)
+            return None
+
+    if not is_heavy(header):
+        return read()
+    return (yield from apart(read))
+
+
+def is_heavy(header: BatchHeader) -> bool:
+    return header.size > HEAVY_BYTES or header.record_count > HEAVY_RECORDS
+
+
+def apart(work: Callable[[], T]) -> Steps[T]:
+    """Off the loop, and one at a time, as it may take much memory."""
+    done: list[T] = []
+    yield Apart(lambda: done.append(work()))
+    return done[0]
+
+
+def off_loop(work: Callable[[], T]) -> Steps[T]:
+    done: list[T] = []
+    yield lambda: done.append(work())
+    return done[0]
+
+
+def _take_in(schedule: Schedule, header: BatchHeader, event: Event | None) -> Steps[None]:
+    """A batch at once: what others ask of the schedule meanwhile must hold."""
+    if event is not None:
+        schedule.apply(event)
+    schedule.passed(header)
+    if event is not None and len(event.held) + len(event.gone) > ENTRIES_A_STEP:
+        yield None

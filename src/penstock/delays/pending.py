@@ -1,0 +1,281 @@
+"""Held records by their ids and by when they are due, in as little memory as that takes.
+
+There may be millions. Each takes 40 bytes, in arrays of a few thousand, which are cut in two when
+they grow too long: so wherever something is put in or taken out, little has to move.
+
+An id is the offset at which a record was first written. Its place is where it can be read: the
+same, unless it was carried forward.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+BLOCK_MAX = 4096
+UNREADABLE = -1
+"""In place of an offset: what is set aside stays so, or it would be tried again for ever."""
+
+
+class Entry(NamedTuple):
+    id: int
+    due_ms: int
+    place: int
+
+
+class _Block:
+    """Entries with ids that follow each other, as columns."""
+
+    __slots__ = ("dues", "ids", "places")
+
+    def __init__(self, ids: array[int], dues: array[int], places: array[int]) -> None:
+        self.ids = ids
+        self.dues = dues
+        self.places = places
+
+    def cut(self) -> _Block:
+        """The second half, which is another block from now on."""
+        half = len(self.ids) // 2
+        other = _Block(self.ids[half:], self.dues[half:], self.places[half:])
+        del self.ids[half:], self.dues[half:], self.places[half:]
+        return other
+
+
+class ById:
+    """All entries, in the order of their ids. Mostly new ones come at the end."""
+
+    __slots__ = ("_blocks", "_count", "_firsts")
+
+    def __init__(self) -> None:
+        self._blocks: list[_Block] = []
+        self._firsts: list[int] = []
+        """No id in a block is below; the first block takes those that are."""
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _find(self, number: int) -> tuple[int, int]:
+        """The block where an id is, or would be, and its place there."""
+        at = max(bisect_right(self._firsts, number) - 1, 0)
+        return at, bisect_left(self._blocks[at].ids, number)
+
+    def get(self, number: int) -> Entry | None:
+        if not self._blocks:
+            return None
+        at, index = self._find(number)
+        block = self._blocks[at]
+        if index == len(block.ids) or block.ids[index] != number:
+            return None
+        return Entry(number, block.dues[index], block.places[index])
+
+    def put(self, entry: Entry) -> None:
+        """In the place of one with the same id."""
+        number, due_ms, place = entry
+        if not self._blocks:
+            self._blocks.append(_Block(array("q"), array("q"), array("q")))
+            self._firsts.append(number)
+        at, index = self._find(number)
+        block = self._blocks[at]
+        if index < len(block.ids) and block.ids[index] == number:
+            block.dues[index], block.places[index] = due_ms, place
+            return
+        block.ids.insert(index, number)
+        block.dues.insert(index, due_ms)
+        block.places.insert(index, place)
+        self._count += 1
+        if len(block.ids) > BLOCK_MAX:
+            self._cut(at)
+
+    def _cut(self, at: int) -> None:
+        other = self._blocks[at].cut()
+        self._blocks.insert(at + 1, other)
+        self._firsts.insert(at + 1, other.ids[0])
+
+    def pop(self, number: int) -> Entry | None:
+        if not self._blocks:
+            return None
+        at, index = self._find(number)
+        block = self._blocks[at]
+        if index == len(block.ids) or block.ids[index] != number:
+            return None
+        found = Entry(block.ids.pop(index), block.dues.pop(index), block.places.pop(index))
+        self._count -= 1
+        if not block.ids:
+            del self._blocks[at], self._firsts[at]
+        return found
+
+    def ids_between(self, first: int, end: int) -> list[int]:
+        found: list[int] = []
+        if not self._blocks:
+            return found
+        at, index = self._find(first)
+        for block in self._blocks[at:]:
+            stop = bisect_left(block.ids, end)
+            found += block.ids[index:stop]
+            if stop < len(block.ids):
+                break
+            index = 0
+        return found
+
+    def blocks(self) -> Iterator[tuple[array[int], array[int], array[int]]]:
+        """Ids, dues and places; nothing may change meanwhile."""
+        return ((block.ids, block.dues, block.places) for block in self._blocks)
+
+
+class ByDue:
+    """Ids in the order in which they fall due, and of those due together the first one first."""
+
+    __slots__ = ("_blocks", "_count", "_firsts")
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[array[int], array[int]]] = []
+        """Dues and ids."""
+        self._firsts: list[tuple[int, int]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _find(self, due_ms: int, number: int) -> tuple[int, int]:
+        at = max(bisect_right(self._firsts, (due_ms, number)) - 1, 0)
+        dues, ids = self._blocks[at]
+        low = bisect_left(dues, due_ms)
+        if low < len(dues) and dues[low] == due_ms:
+            low = bisect_left(ids, number, low, bisect_right(dues, due_ms, low))
+        return at, low
+
+    def add(self, due_ms: int, number: int) -> None:
+        """It must not be there."""
+        if not self._blocks:
+            self._blocks.append((array("q"), array("q")))
+            self._firsts.append((due_ms, number))
+        at, index = self._find(due_ms, number)
+        dues, ids = self._blocks[at]
+        dues.insert(index, due_ms)
+        ids.insert(index, number)
+        self._count += 1
+        if len(ids) > BLOCK_MAX:
+            self._cut(at)
+
+    def _cut(self, at: int) -> None:
+        dues, ids = self._blocks[at]
+        half = len(ids) // 2
+        other = dues[half:], ids[half:]
+        del dues[half:], ids[half:]
+        self._blocks.insert(at + 1, other)
+        self._firsts.insert(at + 1, (other[0][0], other[1][0]))
+
+    def remove(self, due_ms: int, number: int) -> bool:
+        if not self._blocks:
+            return False
+        at, index = self._find(due_ms, number)
+        dues, ids = self._blocks[at]
+        if index == len(ids) or ids[index] != number or dues[index] != due_ms:
+            return False
+        del dues[index], ids[index]
+        self._count -= 1
+        if not ids:
+            del self._blocks[at], self._firsts[at]
+        return True
+
+    @property
+    def next_ms(self) -> int | None:
+        """When the first one is due."""
+        return self._blocks[0][0][0] if self._blocks else None
+
+    def due_by(self, time_ms: int, most: int) -> Sequence[int]:
+        """The first ids that are due by then."""
+        return list(islice(self._due_by(time_ms), most))
+
+    def _due_by(self, time_ms: int) -> Iterator[int]:
+        for dues, ids in self._blocks:
+            end = bisect_right(dues, time_ms)
+            yield from ids[:end] if end < len(ids) else ids
+            if end < len(ids):
+                return
+
+
+class Pending:
+    """What is held. Some of it is set aside: a record that takes it out has been appended, at an
+    offset, and is still to be committed."""
+
+    __slots__ = ("_aside", "_by_due", "_by_id")
+
+    def __init__(self) -> None:
+        self._by_id = ById()
+        self._by_due = ByDue()
+        self._aside: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def get(self, number: int) -> Entry | None:
+        return self._by_id.get(number)
+
+    def is_waiting(self, number: int) -> bool:
+        """Whether it is held, and nothing takes it out yet."""
+        return number not in self._aside and self._by_id.get(number) is not None
+
+    def put(self, entry: Entry) -> None:
+        """A new one, or one that can be read elsewhere now."""
+        before = self._by_id.get(entry.id)
+        if before is not None and before.due_ms != entry.due_ms:
+            self._by_due.remove(before.due_ms, entry.id)
+        self._by_id.put(entry)
+        is_in_order = before is not None and before.due_ms == entry.due_ms
+        if not is_in_order and entry.id not in self._aside:
+            self._by_due.add(entry.due_ms, entry.id)
+
+    def remove(self, number: int) -> Entry | None:
+        entry = self._by_id.pop(number)
+        if entry is not None and self._aside.pop(number, None) is None:
+            self._by_due.remove(entry.due_ms, number)
+        return entry
+
+    def set_aside(self, number: int, offset: int) -> None:
+        entry = self._by_id.get(number)
+        if entry is not None and number not in self._aside:
+            self._by_due.remove(entry.due_ms, number)
+            self._aside[number] = offset
+
+    def take_back(self, before: int, end: int) -> int:
+        """Those set aside for records below an offset, all of which have been gone through, or at
+        or past the end of the log: these records are not there. How many."""
+        aside = self._aside
+        if not aside:
+            return 0
+        first, last = aside[next(iter(aside))], aside[next(reversed(aside))]
+        if before <= first <= last < end:  # they were set aside in this order, nearly always
+            return 0
+        lost = [
+            number
+            for number, offset in aside.items()
+            if offset != UNREADABLE and not before <= offset < end
+        ]
+        for number in lost:
+            del self._aside[number]
+            entry = self._by_id.get(number)
+            if entry is not None:
+                self._by_due.add(entry.due_ms, number)
+        return len(lost)
+
+    def ids_between(self, first: int, end: int) -> list[int]:
+        return self._by_id.ids_between(first, end)
+
+    @property
+    def aside(self) -> int:
+        return len(self._aside)
+
+    @property
+    def next_ms(self) -> int | None:
+        return self._by_due.next_ms
+
+    def due_by(self, time_ms: int, most: int) -> Sequence[int]:
+        return self._by_due.due_by(time_ms, most)
+
+    def blocks(self) -> Iterator[tuple[array[int], array[int], array[int]]]:
+        return self._by_id.blocks()

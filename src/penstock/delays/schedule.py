@@ -1,0 +1,178 @@
+"""What one partition's log says of its held records, up to an offset: a fold over its batches.
+
+Every replica has its own, of its own log up to the high watermark, below which nothing is ever cut
+off. A record is held from when it is committed, and with a transaction from when that is; until a
+copy of it says that it was delivered, or another record cancels it. Carried forward it is
+held on, and read where its copy is.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from penstock.delays.pending import Entry, Pending
+from penstock.wire.batch import BatchHeader
+from penstock.wire.batch_builder import RECORDS_A_SLICE, read_marker, records_of
+from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
+from penstock.wire.holding import AFTER, AT, CANCELS, MALFORMED, Marked
+from penstock.wire.records import Cursor, later
+from penstock.world.ports import Buffer
+
+NOT_READ = -1
+NO_EPOCH = -1
+
+
+class Event(NamedTuple):
+    """What one batch does to the schedule. Records are told by ids, and by where they are."""
+
+    held: list[Entry]
+    gone: list[int]
+    """Delivered, or cancelled."""
+    transaction_of: int = -1
+    """The producer whose transaction decides on what is held."""
+    ended: int = -1
+    """The producer whose transaction has ended here."""
+    is_commit: bool = False
+
+
+def concerns(header: BatchHeader) -> bool:
+    """Whether a batch has to be looked into."""
+    if header.is_control:
+        return header.producer_id >= 0
+    return header.holds or header.is_by_leader
+
+
+def read_event(header: BatchHeader, batch: Buffer) -> Event:
+    """Refused or Malformed where the batch is damaged."""
+    if header.is_control:
+        marker = read_marker(batch)
+        return Event([], [], ended=marker.producer_id, is_commit=marker.is_commit)
+    cursor = Cursor(records_of(batch, DECOMPRESSED_BYTES_MAX), header.record_count)
+    marked = Marked(cursor, has_ids=header.is_by_leader)
+    while not marked.go_on(RECORDS_A_SLICE):
+        pass
+    if not header.is_by_leader:
+        return _of_client(header, marked)
+    if not header.holds:
+        return Event([], [each for each in marked.ids if each != MALFORMED])
+    base = header.base_offset
+    rows = zip(marked.ids, marked.numbers, marked.deltas, strict=True)
+    return Event([Entry(number, due_ms, base + delta) for number, due_ms, delta in rows], [])
+
+
+def _of_client(header: BatchHeader, marked: Marked) -> Event:
+    held: list[Entry] = []
+    cancelled: list[int] = []
+    times = _times(header, marked.times)
+    for delta, kind, number, time_ms in zip(
+        marked.deltas, marked.kinds, marked.numbers, times, strict=True
+    ):
+        offset = header.base_offset + delta
+        if kind == AT:
+            held.append(Entry(offset, number, offset))
+        elif kind == AFTER:
+            held.append(Entry(offset, later(time_ms, number), offset))
+        elif kind == CANCELS:
+            cancelled.append(number)
+    return Event(held, cancelled, header.producer_id if header.is_transactional else -1)
+
+
+def _times(header: BatchHeader, deltas: list[int]) -> Iterator[int]:
+    if header.has_log_append_time:
+        return (header.max_timestamp for _ in deltas)
+    return (later(header.base_timestamp, delta) for delta in deltas)
+
+
+class Undecided:
+    """Held records of a transaction that is open."""
+
+    __slots__ = ("dues", "ids")
+
+    def __init__(self) -> None:
+        self.ids = array("q")
+        self.dues = array("q")
+
+
+class Schedule:
+    __slots__ = ("epoch", "floor", "offset", "pending", "undecided")
+
+    def __init__(self) -> None:
+        self.begin(NOT_READ)
+
+    def begin(self, offset: int) -> None:
+        """Anew, with nothing of before an offset."""
+        self.offset = offset
+        """All before it has been gone through; NOT_READ before anything is known."""
+        self.epoch = NO_EPOCH
+        """The leader epoch of the last batch before it."""
+        self.floor = offset
+        """Below it the log has nothing any more."""
+        self.pending = Pending()
+        self.undecided: dict[int, Undecided] = {}
+
+    @property
+    def is_read(self) -> bool:
+        return self.offset != NOT_READ
+
+    def __len__(self) -> int:
+        """Of all that is kept."""
+        return len(self.pending) + sum(len(each.ids) for each in self.undecided.values())
+
+    def apply(self, event: Event) -> None:
+        for number in event.gone:
+            self.pending.remove(number)
+        if event.transaction_of >= 0:
+            self._await_end(event)
+        else:
+            for entry in event.held:
+                self._hold(entry)
+        if event.ended >= 0:
+            self._end(event.ended, event.is_commit)
+
+    def passed(self, header: BatchHeader) -> None:
+        """A batch has been gone through."""
+        self.offset = header.next_offset
+        self.epoch = header.leader_epoch
+
+    def _hold(self, entry: Entry) -> None:
+        if entry.place >= self.floor and entry.id >= 0 and entry.due_ms >= 0:
+            self.pending.put(entry)
+
+    def _await_end(self, event: Event) -> None:
+        if not event.held:
+            return
+        undecided = self.undecided.setdefault(event.transaction_of, Undecided())
+        undecided.ids.extend(entry.id for entry in event.held)
+        undecided.dues.extend(entry.due_ms for entry in event.held)
+
+    def _end(self, producer_id: int, is_commit: bool) -> None:
+        undecided = self.undecided.pop(producer_id, None)
+        if undecided is not None and is_commit:
+            for number, due_ms in zip(undecided.ids, undecided.dues, strict=True):
+                self._hold(Entry(number, due_ms, number))
+
+    def entries_below(self, offset: int) -> Iterator[list[Entry]]:
+        """Those that are read below it, a block at a time; nothing may change meanwhile."""
+        for ids, dues, places in self.pending.blocks():
+            if min(places) < offset:
+                rows = zip(ids, dues, places, strict=True)
+                yield [Entry(*row) for row in rows if row[2] < offset]
+            else:
+                yield []
+
+    def lowest_place(self) -> int | None:
+        """Of all that may still be delivered. All at once, since what is missed would be lost: ten
+        milliseconds for a million."""
+        undecided = (min(each.ids) for each in self.undecided.values() if each.ids)
+        held = (min(places) for _, _, places in self.pending.blocks())
+        return min((*held, *undecided), default=None)
+
+    def forget(self, entries: list[Entry], floor: int) -> None:
+        """The log has nothing below a floor any more."""
+        self.floor = max(self.floor, floor)
+        for entry in entries:
+            known = self.pending.get(entry.id)
+            if known is not None and known.place < floor:
+                self.pending.remove(entry.id)

@@ -1,0 +1,123 @@
+"""Held records by id and by due time, against a plain dictionary."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from penstock.delays import pending
+from penstock.delays.pending import UNREADABLE, ByDue, Entry, Pending
+
+numbers = st.integers(0, 60)
+dues = st.integers(0, 8)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that they are cut."""
+    monkeypatch.setattr(pending, "BLOCK_MAX", 4)
+
+
+class Model(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending = Pending()
+        self.entries: dict[int, Entry] = {}
+        self.aside: dict[int, int] = {}
+
+    @rule(number=numbers, due_ms=dues, place=numbers)
+    def put(self, number: int, due_ms: int, place: int) -> None:
+        if number in self.entries:
+            due_ms = self.entries[number].due_ms  # it is carried forward, to the same time
+        self.entries[number] = Entry(number, due_ms, place)
+        self.pending.put(self.entries[number])
+
+    @rule(number=numbers)
+    def remove(self, number: int) -> None:
+        assert self.pending.remove(number) == self.entries.pop(number, None)
+        self.aside.pop(number, None)
+
+    @rule(number=numbers, offset=st.integers(0, 20))
+    def set_aside(self, number: int, offset: int) -> None:
+        self.pending.set_aside(number, offset)
+        if number in self.entries:
+            self.aside.setdefault(number, offset)
+
+    @rule(number=numbers)
+    def give_up(self, number: int) -> None:
+        self.pending.set_aside(number, UNREADABLE)
+        if number in self.entries:
+            self.aside.setdefault(number, UNREADABLE)
+
+    @rule(before=st.integers(0, 20), end=st.integers(0, 20))
+    def take_back(self, before: int, end: int) -> None:
+        lost = [
+            number
+            for number, offset in self.aside.items()
+            if offset != UNREADABLE and (offset < before or offset >= end)
+        ]
+        assert self.pending.take_back(before, end) == len(lost)
+        for number in lost:
+            del self.aside[number]
+
+    @invariant()
+    def is_the_same(self) -> None:
+        assert len(self.pending) == len(self.entries)
+        assert self.pending.aside == len(self.aside)
+        for number in range(61):
+            assert self.pending.get(number) == self.entries.get(number)
+            waits = number in self.entries and number not in self.aside
+            assert self.pending.is_waiting(number) == waits
+        rows = [row for block in self.pending.blocks() for row in zip(*block, strict=True)]
+        assert rows == sorted(map(tuple, self.entries.values()))
+        assert self.pending.ids_between(10, 40) == sorted(
+            each for each in self.entries if 10 <= each < 40
+        )
+
+    @invariant()
+    def is_due_in_order(self) -> None:
+        waiting = sorted(
+            (entry.due_ms, number)
+            for number, entry in self.entries.items()
+            if number not in self.aside
+        )
+        assert self.pending.next_ms == (waiting[0][0] if waiting else None)
+        for time_ms in range(9):
+            due = [number for due_ms, number in waiting if due_ms <= time_ms]
+            assert self.pending.due_by(time_ms, 1000) == due
+            assert self.pending.due_by(time_ms, 3) == due[:3]
+
+
+def test_pending_records_are_kept_as_a_dictionary_would() -> None:
+    run_state_machine_as_test(
+        Model, settings=settings(deadline=None, max_examples=150, stateful_step_count=40)
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.sets(st.tuples(dues, numbers), max_size=80), st.data())
+def test_what_falls_due_together_is_in_the_order_of_ids(
+    wanted: set[tuple[int, int]], data: st.DataObject
+) -> None:
+    order = ByDue()
+    for due_ms, number in data.draw(st.permutations(sorted(wanted))):
+        order.add(due_ms, number)
+    gone = data.draw(st.sets(st.sampled_from(sorted(wanted)))) if wanted else set()
+    for due_ms, number in gone:
+        assert order.remove(due_ms, number)
+        assert not order.remove(due_ms, number)
+    assert order.due_by(100, 1000) == [number for _, number in sorted(wanted - gone)]
+    assert len(order) == len(wanted - gone)
+
+
+def test_a_million_take_less_than_fifty_bytes_each() -> None:
+    count = 200_000
+    order = Pending()
+    for number in range(count):
+        order.put(Entry(number, (number * 7919) % 1_000_003, number))
+    columns = [column for block in order.blocks() for column in block]
+    taken = sum(column.buffer_info()[1] * column.itemsize for column in columns)
+    assert taken == count * 24
+    assert len(order) == count

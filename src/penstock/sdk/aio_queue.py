@@ -88,6 +88,8 @@ class AsyncQueue(Generic[V]):
     ) -> Delivered:
         """Returns when all replicas have it; raises DeliveryFailed if they have not."""
         given = with_delay(headers, delay)
+        if delay:
+            await asyncio.to_thread(self.desk.check_delays)
         sending = self._sender().send(self.topic, value, key, headers=given, tags=tags)
         limit_s = self.timeout if timeout is None else timeout
         try:

@@ -164,6 +164,8 @@ class Queue(Generic[V]):
         """Takes it, as `Producer.send` does: what fails is raised by a later call, if nobody asks
         the Sending."""
         given = with_delay(headers, delay)
+        if delay:
+            self.desk.check_delays()
         return self.producer.send(self.topic, value, key, headers=given, tags=tags)
 
     def put_many(self, values: Iterable[V], timeout: float | None = None) -> list[Delivered]:

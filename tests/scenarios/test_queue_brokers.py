@@ -11,11 +11,12 @@ from tests.broker_process import BrokerProcess
 from tests.cluster_process import Cluster
 from tests.group_stage import wait_until
 
-from penstock import Consumer, Job, Queue
+from penstock import Consumer, Queue
 from penstock.client import admin, offsets
 from penstock.client.cluster import WireClient
 from penstock.sdk.dead_letters import CAUSE, OFFSET, PARTITION, TOPIC
 from penstock.sdk.errors import PenstockError
+from penstock.sdk.job import Job
 
 OPTIONS = ("--set", "share.coordinator.state.topic.num.partitions=3")
 LIMIT_S = 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections.abc import Callable
 
 import pytest
 from tests.server.house import House
@@ -53,6 +54,15 @@ async def test_the_answer_waits_until_what_was_written_is_safe(
     house.disk.syncs.set()
     assert await task == {FIRST: ErrorCode.NONE}
     assert leader.high_watermark == 1
+
+
+async def test_where_nothing_is_synced_it_is_answered_as_soon_as_it_is_written(
+    make_house: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make_house(log_flush_on_acks_all="false")
+    house.desk.create("orders")
+    monkeypatch.setattr(house.door.deadlines, "begin", lambda wait, wait_ms: None)
+    assert await asked(AskingItself(house.door), markers(0)) == {FIRST: ErrorCode.NONE}
 
 
 async def test_what_is_refused_is_an_answer(itself: AskingItself) -> None:

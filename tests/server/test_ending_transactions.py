@@ -355,6 +355,22 @@ async def test_while_it_ends_the_next_one_does_not_begin(stand: Stand) -> None:
     assert (await stand.ask(add_offsets(writer), 3)).error_code == ErrorCode.NONE
 
 
+async def test_where_nothing_is_synced_the_next_one_begins_as_soon_as_the_last_is_over(
+    make_house: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"transaction_state_log_num_partitions": "1", "log_flush_on_acks_all": "false"}
+    stand = Stand(make_house(**settings))
+    await stand.start()
+    monkeypatch.setattr(stand.house.door.deadlines, "begin", lambda wait, wait_ms: None)
+    stand.others.let.clear()
+    writer = await stand.ending(1)
+    task = asyncio.create_task(stand.ask(add_offsets(writer), 3))
+    await stand.until(lambda: stand.others.told(2) == 1 and bool(stand.broker.endings._awaited))
+    stand.others.let.set()
+    assert (await task).error_code == ErrorCode.NONE
+    await stand.upkeep.stop()
+
+
 async def test_what_is_left_open_is_aborted_by_time_without_anyone_asking(stand: Stand) -> None:
     answer = await stand.ask(init(transaction_timeout_ms=20))
     writer = Identity(answer.producer_id, answer.producer_epoch)

@@ -53,8 +53,8 @@ class AskingItself:
         outcome = call.run(self._broker)
         while True:
             outcome = await unwound(call, outcome, self._door.change)
-            self._write_out()
             if not isinstance(outcome, Later):
+                self._write_out()
                 return outcome
             outcome = await self._waited_for(call, outcome)
 
@@ -70,7 +70,9 @@ class AskingItself:
             announce(leader)
 
     async def _waited_for(self, call: Call, later: Later[Any]) -> Any:
-        answer = await awaited(self._door.loop, self._door.deadlines, later)
+        """Who waits stands in line before anything is written: where nothing is synced, what is
+        written is committed, and those who wait for it are woken, at once."""
+        answer = await awaited(self._door.loop, self._door.deadlines, later, self._write_out)
         if isinstance(answer, OSError):
             raise answer
         return call.failure(answer) if isinstance(answer, Exception) else answer

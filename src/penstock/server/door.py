@@ -106,8 +106,9 @@ class Door:
         self._sending.discard(session)
         session.send()
 
-    def write_out(self) -> list[Replica]:
+    def write_out(self, patient: Replica | None = None) -> list[Replica]:
         """End a pass: everything appended goes to the log files. Returns what became committed.
+        Nobody waits for what was appended to `patient`.
 
         A log that cannot be written is as it was before the pass, the others are written and
         announced all the same, and then OSError is raised: no answer of this pass may be sent.
@@ -123,8 +124,10 @@ class Door:
             replica.grown.fire()
             partition, config = replica.log, replica.log.config
             is_due = partition.has_enough_to_flush or partition.rolled or partition.begun
-            if config.flush_on_acks_all or is_due:
+            if is_due or (config.flush_on_acks_all and replica is not patient):
                 self._syncer.want(replica)
+            elif config.flush_on_acks_all:
+                self._syncer.want_soon(replica)
             if not config.flush_on_acks_all and replica.advance():
                 moved.append(replica)
         if failure is not None:
@@ -133,10 +136,10 @@ class Door:
             raise failure
         return moved
 
-    def settle(self) -> None:
+    def settle(self, patient: Replica | None = None) -> None:
         """End a pass that no connection waits for."""
         try:
-            moved = self.write_out()
+            moved = self.write_out(patient)
         except OSError as error:
             log.error("the log could not be written: %s", error)
             self.disk_failed(error)

@@ -288,7 +288,7 @@ class EndingTransactions:
         else:
             self._drop(ending)
         self._broker.endings.over(ending.transaction.name)
-        self._door.settle()
+        self._door.settle(patient=ending.shard.leader)  # the next to begin has it synced, too
 
     def _drop(self, ending: Ending) -> None:
         if self._endings.get(ending.transaction) is ending:

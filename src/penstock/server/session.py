@@ -379,18 +379,19 @@ class Session:
         """`until`, in the loop's time, is when the wait ends even if it has to go on."""
         try:
             result = await unwound(call, outcome, self._door.change)
-            self._door.settle()  # it may have appended something
-            if self.closed:
-                return
-            if isinstance(result, Later):
+            if isinstance(result, Later) and not self.closed:
                 left_ms = max(0, ceil((until - self._door.loop.time()) * 1000))
                 self._wait(call, slot, replace(result, wait_ms=min(result.wait_ms, left_ms)))
-            else:
-                parts = await self._door.decoding.encoded(call, result)
-                if not self.closed:
-                    self._answers.fill(slot, parts)
-                    self.send()
-        except (Unanswerable, OSError) as error:
+            self._announce_written()  # what it has appended may be what it waits for
+            if self.closed or isinstance(result, Later):
+                return
+            parts = await self._door.decoding.encoded(call, result)
+            if not self.closed:
+                self._answers.fill(slot, parts)
+                self.send()
+        except OSError as error:
+            self._disk_failed(error)
+        except Unanswerable as error:
             if not self.closed:
                 self._expel(str(error))
         except Exception:

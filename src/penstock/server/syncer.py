@@ -16,6 +16,9 @@ from penstock.world.ports import Disk, File
 log = logging.getLogger(__name__)
 
 RETRY_MS = 100
+SOON_MS = 5
+"""For which a log that nobody waits for has no round of its own. Most often something else is
+appended to it before that."""
 AT_ONCE = 250
 """Logs, between two pauses: a millisecond or two. A round may be of ten thousand."""
 NOTES_AT_ONCE = 20
@@ -29,6 +32,7 @@ class Syncer:
         self._disk = disk
         self._on_failure = on_failure
         self._wanted: dict[Replica, None] = {}
+        self._wanted_soon: dict[Replica, None] = {}
         self._rounds: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
 
@@ -36,6 +40,18 @@ class Syncer:
         self._wanted[leader] = None
         if self._rounds is None:
             self._rounds = asyncio.get_running_loop().create_task(self._run())
+
+    def want_soon(self, replica: Replica) -> None:
+        """Nobody waits for it yet. A round that is wanted of the same log covers it, too."""
+        if not self._wanted_soon:
+            asyncio.get_running_loop().call_later(SOON_MS / 1000, self._want_now)
+        self._wanted_soon[replica] = None
+
+    def _want_now(self) -> None:
+        replicas, self._wanted_soon = self._wanted_soon, {}
+        for replica in replicas:
+            if replica.over is None and replica.log.synced_end < replica.log.end_offset:
+                self.want(replica)
 
     async def _run(self) -> None:
         while self._wanted:
@@ -115,6 +131,7 @@ class Syncer:
         Raises what has made a round fail, now or before: the kernel tells of a failed writeback
         only once, so a later sync that goes well says nothing.
         """
+        self._want_now()
         if self._rounds is not None:
             await self._rounds
         if self._failure is not None:

@@ -119,8 +119,16 @@ def _asked(later: Later[Any], time_is_up: bool) -> Any:
         return error
 
 
-async def awaited(loop: AbstractEventLoop, deadlines: Deadlines, later: Later[Any]) -> Any:
-    """The same where no session waits: the answer, or the exception in its place."""
+async def awaited(
+    loop: AbstractEventLoop,
+    deadlines: Deadlines,
+    later: Later[Any],
+    begin: Callable[[], None] = lambda: None,
+) -> Any:
+    """The same where no session waits: the answer, or the exception in its place.
+
+    `begin` brings about what is waited for, once it is waited for: that may come true, and wake all
+    who stand in line, at once."""
     given: Future[Any] = loop.create_future()
 
     def give(answer: Any) -> None:
@@ -129,6 +137,7 @@ async def awaited(loop: AbstractEventLoop, deadlines: Deadlines, later: Later[An
 
     waiting = Waiting(deadlines, later, give)
     try:
+        begin()
         return await given
     finally:
         waiting.cancel()

@@ -1,12 +1,13 @@
 """The main job, end to end: three brokers, one killed in the middle, nothing lost, all read.
 
 Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
-partitions, of another a part is read through a view, one is copied in transactions by a process
+partitions, of another a part is read through a view, workers share the jobs of a queue and one of
+them is killed, a topic is copied in transactions by a process
 that is killed, a topic becomes a table that Spark is asked about, and the metadata of the cluster
 is kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits 0
 only if every acknowledged message was read back once and in order, the group has consumed
-everything, the topic has fewer partitions in the end, the view shows what matches, and the copy and
-the table have every message once.
+everything, the topic has fewer partitions in the end, the view shows what matches, every job was
+done, and the copy and the table have every message once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import confluent_kafka
 from rich.console import Console
 from rich.progress import Progress
 
-from tools import demo_exactly_once, demo_group, demo_growth, demo_table, demo_view
+from tools import demo_exactly_once, demo_group, demo_growth, demo_queue, demo_table, demo_view
 from tools.demo_cluster import BROKERS, Cluster
 
 MESSAGES = 200_000
@@ -151,6 +152,12 @@ def view(cluster: Cluster) -> bool:
     return demo_view.view(cluster.addresses, lambda *words: penstock(cluster, *words), console)
 
 
+def queue(cluster: Cluster, folder: Path) -> bool:
+    return demo_queue.queue(
+        cluster.addresses, BROKERS, folder, lambda *words: penstock(cluster, *words), console
+    )
+
+
 def keep(cluster: Cluster, folder: Path) -> None:
     file = str(folder / "backup")
     console.print(f"  $ penstock backup create {file}", style="bold")
@@ -178,6 +185,7 @@ class Played(NamedTuple):
     all_consumed: bool
     is_smaller: bool
     is_part: bool
+    is_done: bool
     is_exact: bool
     is_table: bool
 
@@ -198,13 +206,15 @@ def play(cluster: Cluster, folder: Path) -> Played:
         is_smaller = shrink(cluster)
     with step("Read a part of a topic through a view, with a client that knows nothing of views"):
         is_part = view(cluster)
+    with step("Give jobs to workers, and kill one of them"):
+        is_done = queue(cluster, folder)
     with step("Copy a topic exactly once, and kill the process that copies"):
         is_exact = copy(cluster)
     with step("Turn the first topic into a table, and ask Spark about it"):
         is_table = tabulate(cluster, folder)
     with step("Keep a copy of the cluster's metadata"):
         keep(cluster, folder)
-    return Played(acked, found, all_consumed, is_smaller, is_part, is_exact, is_table)
+    return Played(acked, found, all_consumed, is_smaller, is_part, is_done, is_exact, is_table)
 
 
 def is_intact(played: Played) -> bool:
@@ -232,6 +242,8 @@ def has_gone_well(played: Played) -> bool:
     console.print(f"{verdict} fewer partitions now.[/]")
     verdict = "[bold green]The view shows" if played.is_part else "[bold red]The view shows not"
     console.print(f"{verdict} what matches, and nothing else.[/]")
+    verdict = "[bold green]Every job was" if played.is_done else "[bold red]Not every job was"
+    console.print(f"{verdict} done.[/]")
     verdict = "[bold green]Every sale has" if played.is_exact else "[bold red]Not every sale has"
     console.print(f"{verdict} one invoice.[/]")
     verdict = "[bold green]The table has" if played.is_table else "[bold red]The table has not"

@@ -15,7 +15,7 @@ help:
 
 setup: $(STAMP) ## prepare .venv, and the Debian packages that tests use where we may
 
-COMPILED := src/penstock/wire/records.py src/penstock/wire/choosing.py
+COMPILED := src/penstock/wire/records.py src/penstock/wire/choosing.py src/penstock/wire/places.py
 $(STAMP): pyproject.toml requirements.lock setup.py $(COMPILED) tools/setup.sh
 	@PYTHON=$(PYTHON) bash tools/setup.sh $(VENV)
 	@touch $@

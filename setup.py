@@ -1,4 +1,4 @@
-"""Builds the two compiled modules where there is a C compiler; without one the same source runs.
+"""Builds the compiled modules where there is a C compiler; without one the same source runs.
 
 PENSTOCK_PURE=1 leaves the compiler out, which also gives a wheel for any platform. PENSTOCK_PURE=0
 makes it a failure when they cannot be compiled, for those who build wheels.
@@ -15,7 +15,11 @@ from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
-COMPILED = ["src/penstock/wire/records.py", "src/penstock/wire/choosing.py"]
+COMPILED = [
+    "src/penstock/wire/records.py",
+    "src/penstock/wire/choosing.py",
+    "src/penstock/wire/places.py",
+]
 GROUP = "penstock.wire.records"
 """What they share is one library beside them, and not at the top of everybody's packages."""
 WISH = os.environ.get("PENSTOCK_PURE")

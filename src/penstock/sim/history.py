@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from penstock.sim.delays.history import DelayHistory
 from penstock.sim.groups.history import GroupHistory
 from penstock.sim.outcome import Outcome
 from penstock.sim.transactions.history import TransactionHistory
@@ -36,6 +37,7 @@ class History:
     """Of everything from the beginning, after all faults are over."""
     group: GroupHistory = field(default_factory=GroupHistory)
     transactions: TransactionHistory = field(default_factory=TransactionHistory)
+    delays: DelayHistory = field(default_factory=DelayHistory)
 
     def send(self, producer: str, partition: int) -> Send:
         """The next value, which is used only once."""

@@ -8,6 +8,7 @@ from random import Random
 
 from penstock.sim import corners, faults, flips, moves
 from penstock.sim.cluster import Cluster
+from penstock.sim.delays import corners as delay_corners
 from penstock.sim.keyed.fewer import fewer_partitions
 from penstock.sim.transactions import corners as txn_corners
 from penstock.sim.transactions import habits
@@ -37,6 +38,8 @@ class Scenario:
     """With fewer there would be nothing to see."""
     habits: Habits | None = None
     """If given, the clients are those with transactions, in place of the usual ones."""
+    has_delays: bool = False
+    """Whether they are those with delays."""
 
 
 def _store_is_away(reason: str) -> bool:
@@ -66,6 +69,16 @@ def _transactions(
         brokers_min=brokers_min,
         habits=clients or Habits(),
     )
+
+
+def _delays(
+    faults: Faults,
+    texts: Mapping[str, str] | None = None,
+    may_exit: Callable[[str], bool] = _never,
+    brokers_min: int = 1,
+) -> Scenario:
+    all_texts = {**TEXTS, **(texts or {})}
+    return Scenario(faults, all_texts, may_exit, brokers_min=brokers_min, has_delays=True)
 
 
 ROOM = {"disk.free.min.bytes": "0"}
@@ -134,4 +147,12 @@ SCENARIOS: Mapping[str, Scenario] = {
     "txn-zombie": _transactions(faults.nothing, habits.ZOMBIES),
     "txn-timeout": _transactions(faults.nothing, habits.SLEEPERS),
     "txn-compaction": _transactions(faults.kills, habits.OPEN_LONG, COMPACTING),
+    "delays-calm": _delays(faults.nothing),
+    "delays-kill": _delays(faults.kills),
+    "delays-stop": _delays(faults.stops),
+    "delays-power": _delays(faults.power_losses),
+    "delays-pause": _delays(faults.pauses),
+    "delays-network": _delays(faults.network_faults),
+    "delays-full": _delays(faults.full_disks, ROOM, _disk_is_full),
+    "delays-due": _delays(delay_corners.when_due, brokers_min=3),
 }

@@ -87,4 +87,5 @@ class LockLost(ClientError):
     def __init__(self, message: str, *, may_be_stored: bool = False) -> None:
         super().__init__(ErrorCode.INVALID_RECORD_STATE, message)
         self.may_be_stored = may_be_stored
-        """The connection was lost before the answer had come: nobody can say."""
+        """The connection was lost before the answer had come, or the leader before it could say:
+        nobody knows."""

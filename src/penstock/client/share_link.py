@@ -284,7 +284,7 @@ class Link:
             ack.on_done(None)
 
     def _refused(self, said: Parcel, error: ClientError) -> None:
-        is_unsure = error.code is ErrorCode.REQUEST_TIMED_OUT
+        is_unsure = error.code not in _NOT_OURS  # a leader that was lost may have stored it
         lost = LockLost(
             f"the lock had ended, or its leader has changed ({error.said})", may_be_stored=is_unsure
         )

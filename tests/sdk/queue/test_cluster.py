@@ -26,6 +26,7 @@ class Ledger:
         self.again: list[str] = []
         self.unsure: set[str] = set()
         """Nobody can say whether these were stored as done: they may come again."""
+        self.refusals: list[str] = []
         self.errors: list[BaseException] = []
 
     def note_put(self, value: str) -> None:
@@ -40,6 +41,7 @@ class Ledger:
             job.ack()
         except (LockLost, TimedOut) as error:
             with self._lock:
+                self.refusals.append(f"{job!r}: {error}")
                 if getattr(error, "may_be_stored", True):
                     self.unsure.add(job.value)
         else:
@@ -119,7 +121,8 @@ def check(ledger: Ledger, bootstrap: str, topic: str) -> None:
         for job in queue:
             ledger.work(job)
     assert not ledger.again
-    assert ledger.put - ledger.done <= ledger.unsure
+    missing = ledger.put - ledger.done - ledger.unsure
+    assert not missing, "\n".join(ledger.refusals)
 
 
 @pytest.mark.timeout(300)

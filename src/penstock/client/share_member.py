@@ -139,6 +139,11 @@ class ShareMember:
         self._posted.append(self.shelf.wake_all)
         self._ring()
 
+    @property
+    def held_count(self) -> int:
+        """Records that are locked for us now, as far as we know."""
+        return sum(len(link.held) for link in self._links)
+
     # -- what is said of them
 
     def settle(self, held: Held, answer: Answer, delay_ms: int, on_done: OnDone | None) -> None:

@@ -264,3 +264,15 @@ def test_nothing_is_said_without_a_session() -> None:
     say(link, held)
     link.say()
     assert len(broker.asked(ShareAcknowledgeRequest)) == 1
+
+
+def test_a_record_that_was_given_back_may_come_again_with_the_answer_to_that() -> None:
+    broker = ScriptedBroker().answers(ApiKey.SHARE_FETCH, gives(0, 1), gives(0, 1, (0, 0, 2)))
+    link = link_to(broker)
+    (first,) = fetched(link)
+    told = say(link, first, Answer.RELEASE)
+    (again,) = fetched(link)
+    assert told == [None]
+    assert (first.phase, again.deliveries) == (Phase.DONE, 2)
+    assert link.has(again)
+    assert not link.has(first)

@@ -222,17 +222,23 @@ class Link:
         self._check(answer.error_code, answer.error_message)
         asked = self._asked.popleft()
         self.lock_s = answer.acquisition_lock_timeout_ms / 1000
-        results: dict[Place, tuple[int, str | None]] = {}
-        for topic in answer.responses:
-            for each in topic.partitions:
-                place = (topic.topic_id, each.partition_index)
-                results[place] = (each.acknowledge_error_code, each.acknowledge_error_message)
-                if each.error_code:
-                    arrival.moved[place] = refused(_about(place), each.error_code)
-                    self.wanted.discard(place)
-                elif not self.is_ending:
-                    arrival.held.extend(self._given(place, each))
+        told = [
+            ((topic.topic_id, each.partition_index), each)
+            for topic in answer.responses
+            for each in topic.partitions
+        ]
+        # First what was said: a record that was given back may have come again with this answer.
+        results = {
+            place: (each.acknowledge_error_code, each.acknowledge_error_message)
+            for place, each in told
+        }
         self._settle(asked.parcel, results)
+        for place, each in told:
+            if each.error_code:
+                arrival.moved[place] = refused(_about(place), each.error_code)
+                self.wanted.discard(place)
+            elif not self.is_ending:
+                arrival.held.extend(self._given(place, each))
 
     def _given(self, place: Place, data: PartitionData) -> list[Held]:
         until_s = self._clock() + self.lock_s
@@ -297,7 +303,8 @@ class Link:
 
     def _forget(self, held: Held, phase: Phase) -> None:
         held.phase = phase
-        self.held.pop((held.place, held.record.offset), None)
+        if self.has(held):
+            del self.held[held.place, held.record.offset]
 
     # -- the end
 

@@ -53,13 +53,14 @@ class Held:
         self.since_s = 0.0
         """It is waiting, or out."""
         self.keeper: ref[Any] | None = None
-        """Who works on it. If nobody has that any more, the lock is not renewed."""
+        """What works on it, set by who has taken it. Without it, or once that is gone, the lock is
+        not renewed: whoever was interrupted on the way does not keep a record for ever."""
         self.may_renew = True
         self.is_renewing = False
 
     @property
     def is_kept(self) -> bool:
-        return self.keeper is None or self.keeper() is not None
+        return self.keeper is not None and self.keeper() is not None
 
 
 OnDone = Callable[[ClientError | None], None]

@@ -141,3 +141,22 @@ def test_brokers_that_go_take_no_job_with_them_and_bring_none_back(
         leader.mend()
         load.wait_for(100)
     check(load.finish(), cluster.bootstrap, "jobs")
+
+
+def test_what_comes_from_more_leaders_than_it_was_asked_of_is_given_back_and_does_not_count(
+    penstock_cluster: Callable[..., Cluster],
+) -> None:
+    cluster = penstock_cluster(3)
+    Queue.ensure(cluster.bootstrap, "jobs", partitions=6, replicas=1)
+    with Queue(cluster.bootstrap, "jobs") as queue:
+        queue.put_many([str(number) for number in range(60)])
+        slow, member = queue.get(WAIT_S), queue.desk.member()
+        deadline = time.monotonic() + WAIT_S
+        while member.held_count > 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        others = [queue.get(WAIT_S) for _ in range(59)]
+        assert {each.delivery_count for each in others} == {1}
+        assert {slow.value, *(each.value for each in others)} == {str(n) for n in range(60)}
+        for each in [slow, *others]:
+            each.ack()

@@ -21,6 +21,7 @@ COMMANDS = {
     "consume": "penstock.cli.consume",
     "group": "penstock.cli.group",
     "view": "penstock.cli.view",
+    "schedule": "penstock.cli.schedule",
     "txn": "penstock.cli.txn",
     "pipeline": "penstock.cli.pipeline",
     "log": "penstock.cli.log",

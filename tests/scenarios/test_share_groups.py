@@ -11,6 +11,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka import ShareConsumer
 from tests.broker_process import BrokerProcess
+from tests.cluster_process import Cluster
 from tests.group_stage import wait_until
 from tests.reduction_stage import penstock, reduce, wait_reduced
 
@@ -47,10 +48,15 @@ def create(broker: BrokerProcess, partitions: int) -> None:
     penstock(broker.address, "topic", "create", "orders", "--partitions", str(partitions))
 
 
-def produce(broker: BrokerProcess, values: Iterable[int], partitions: int = 2) -> None:
+def produce(
+    broker: BrokerProcess | Cluster,
+    values: Iterable[int],
+    partitions: int = 2,
+    topic: str = "orders",
+) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": broker.address, "log_level": 0})
     for value in values:
-        producer.produce("orders", str(value).encode(), partition=value % partitions)
+        producer.produce(topic, str(value).encode(), partition=value % partitions)
     assert producer.flush(WAIT_S) == 0
 
 
@@ -121,3 +127,24 @@ def test_a_topic_loses_partitions_once_its_share_groups_have_read_them(
     wait_reduced(broker.address, "orders", 1)
     produce(broker, range(40, 50), partitions=1)
     assert sorted(consume(running, range(40, 50))) == list(range(40, 50))
+
+
+def test_a_group_goes_on_when_its_coordinators_broker_is_killed(
+    cluster: Cluster, topic: str
+) -> None:
+    """Members stay, topics still grow, and shares are set up by whoever looks after the group."""
+    group = f"group-of-{topic}"
+    cluster.create(topic, 2, replicas=2)
+    penstock(cluster.address, "group", "config", group, "--set", "share.auto.offset.reset=earliest")
+    settings = {"bootstrap.servers": cluster.address, "group.id": group, "log_level": 0}
+    with ShareConsumer(settings) as one, ShareConsumer(settings) as two:
+        for member in (one, two):
+            member.subscribe([topic])
+        produce(cluster, range(20), topic=topic)
+        consume([one, two], range(20))
+        cluster.coordinator(group).kill()
+        produce(cluster, range(20, 40), topic=topic)
+        assert set(range(20, 40)) <= set(consume([one, two], range(20, 40)))
+        penstock(cluster.address, "topic", "alter", topic, "--partitions", "3")
+        produce(cluster, range(41, 60, 3), partitions=3, topic=topic)
+        assert set(range(41, 60, 3)) <= set(consume([one, two], range(41, 60, 3)))

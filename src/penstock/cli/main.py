@@ -20,6 +20,7 @@ COMMANDS = {
     "produce": "penstock.cli.produce",
     "consume": "penstock.cli.consume",
     "group": "penstock.cli.group",
+    "queue": "penstock.cli.queue",
     "view": "penstock.cli.view",
     "schedule": "penstock.cli.schedule",
     "txn": "penstock.cli.txn",

@@ -30,8 +30,12 @@ def assign_shared(
 
 
 def _one_each(subscribers: Sequence[Subscriber], partitions: Assignment) -> dict[str, Assignment]:
-    """Partitions are counted for that, as some numbers may be missing."""
+    """To the other assignor partitions are numbers from 0 on: where some are missing, those that
+    are there are counted."""
     listed = {topic: sorted(numbers) for topic, numbers in partitions.items()}
+    counts = {topic: len(numbers) for topic, numbers in listed.items()}
+    if all(numbers[-1:] == [len(numbers) - 1] for numbers in listed.values()):
+        return at_once(assign_uniform(subscribers, counts))
     positions = {
         topic: {number: at for at, number in enumerate(numbers)}
         for topic, numbers in listed.items()
@@ -42,7 +46,7 @@ def _one_each(subscribers: Sequence[Subscriber], partitions: Assignment) -> dict
         )
         for each in subscribers
     ]
-    made = at_once(assign_uniform(counted, {topic: len(each) for topic, each in listed.items()}))
+    made = at_once(assign_uniform(counted, counts))
     return {
         member_id: {
             topic: frozenset(listed[topic][at] for at in ats) for topic, ats in part.items()

@@ -1,0 +1,80 @@
+"""A topic as a queue: the share groups that read it, how much waits for them, and what they have
+given up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from penstock.client.admin import group_configs
+from penstock.client.cluster import WireClient
+from penstock.client.errors import ClientError
+from penstock.client.group_listing import list_groups
+from penstock.client.groups import describe_group
+from penstock.client.offsets import EARLIEST, LATEST, ends
+from penstock.client.share_offsets import ShareStart, share_starts
+from penstock.errors import ErrorCode
+
+SHARE = "share"
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+COPIES = "errors.deadletterqueue.copy.record.enable"
+
+
+class DeadLetters(NamedTuple):
+    topic: str
+    held: int | None
+    """That are there, of whichever group; None: there is no such topic."""
+    have_copies: bool
+    """Of the records that they are about, by the group's settings as they are now."""
+
+
+class QueueGroup(NamedTuple):
+    name: str
+    state: str
+    members: int
+    starts: dict[int, ShareStart]
+    """By partition."""
+    dead_letters: DeadLetters | None
+
+    @property
+    def waiting(self) -> int | None:
+        """Messages that are not finished; None where nobody knows."""
+        lags = [each.lag for each in self.starts.values()]
+        return None if None in lags else sum(lag for lag in lags if lag is not None)
+
+
+def queue_groups(client: WireClient, topic: str) -> list[QueueGroup]:
+    """By name. Raises ClientError if there is no such topic."""
+    client.topic(topic)
+    found = []
+    for listed in list_groups(client, (), (SHARE,)):
+        starts = {
+            index: start
+            for (name, index), start in share_starts(client, listed.name).items()
+            if name == topic
+        }
+        if starts:
+            members = len(describe_group(client, listed.name).members)
+            letters = _dead_letters(client, listed.name)
+            found.append(QueueGroup(listed.name, listed.state, members, starts, letters))
+    return sorted(found)
+
+
+def _dead_letters(client: WireClient, group: str) -> DeadLetters | None:
+    configs = group_configs(client, group)
+    named = configs.get(DEAD_LETTERS)
+    if named is None or not named.value:
+        return None
+    have_copies = configs[COPIES].value == "true"
+    return DeadLetters(named.value, _count(client, named.value), have_copies)
+
+
+def _count(client: WireClient, topic: str) -> int | None:
+    try:
+        indexes = range(len(client.topic(topic).partitions))
+    except ClientError as error:
+        if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise
+        return None
+    lasts = ends(client, topic, indexes, LATEST)
+    firsts = ends(client, topic, indexes, EARLIEST)
+    return sum(lasts.values()) - sum(firsts.values())

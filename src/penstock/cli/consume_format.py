@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.cli.output import plain, time_text
 from penstock.client.reader import Arrived
-from penstock.wire.records import Record
+from penstock.wire.records import Headers, Record
 
 Show = Callable[[Arrived, Record], bytes]
 
@@ -90,11 +90,9 @@ def _json_line(topic: str, arrived: Arrived, record: Record) -> bytes:
         "partition": arrived.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        **_named("key", record.key),
-        **_named("value", record.value),
-        "headers": [
-            {**_named("key", name), **_named("value", content)} for name, content in record.headers
-        ],
+        **as_json_fields("key", record.key),
+        **as_json_fields("value", record.value),
+        "headers": headers_json(record.headers),
         "size": size_of(record),
         "batch_size": arrived.header.size,
         "crc": arrived.header.crc,
@@ -102,7 +100,14 @@ def _json_line(topic: str, arrived: Arrived, record: Record) -> bytes:
     return msgspec.json.encode(line) + b"\n"
 
 
-def _named(name: str, content: bytes | None) -> dict[str, Any]:
+def headers_json(headers: Headers) -> list[dict[str, Any]]:
+    return [
+        {**as_json_fields("key", name), **as_json_fields("value", content)}
+        for name, content in headers
+    ]
+
+
+def as_json_fields(name: str, content: bytes | None) -> dict[str, Any]:
     """As text if it is text; msgspec writes bytes as base64."""
     if content is None:
         return {name: None}

@@ -22,6 +22,7 @@ COMMANDS = {
     "group": "penstock.cli.group",
     "queue": "penstock.cli.queue",
     "view": "penstock.cli.view",
+    "schedule": "penstock.cli.schedule",
     "txn": "penstock.cli.txn",
     "pipeline": "penstock.cli.pipeline",
     "log": "penstock.cli.log",

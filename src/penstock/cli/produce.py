@@ -12,6 +12,8 @@ import click
 
 from penstock.cli.options import cluster_options, connect, pairs, topic_argument
 from penstock.cli.output import counted, emit_json, size_text
+from penstock.cli.schedule import id_text
+from penstock.cli.times import DurationType, TimeType
 from penstock.errors import Unusable
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 ACKS = {"0": 0, "1": 1, "all": -1}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+IDS_MAX = 20
+"""That are told; `penstock schedule list` has all."""
 
 
 @dataclass(slots=True)
@@ -29,6 +33,8 @@ class Tally:
     records: int = 0
     size_bytes: int = 0
     last_offsets: dict[int, int] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    """Of the first messages, by which `penstock schedule` knows those that wait."""
     since_s: float = field(default_factory=time.monotonic)
 
     def add(self, delivery: Delivery) -> None:
@@ -37,25 +43,32 @@ class Tally:
         known = delivery.base_offset >= 0
         last = delivery.base_offset + delivery.record_count - 1 if known else -1
         self.last_offsets[delivery.partition] = last
+        if known:
+            room = IDS_MAX - len(self.ids)
+            offsets = range(delivery.base_offset, last + 1)[:room]
+            self.ids += [id_text(delivery.partition, offset) for offset in offsets]
 
-    def emit(self, topic: str, as_json: bool) -> None:
+    def emit(self, topic: str, as_json: bool, *, waiting: bool = False) -> None:
         elapsed_s = time.monotonic() - self.since_s
         if as_json:
-            emit_json(
-                {
-                    "topic": topic,
-                    "records": self.records,
-                    "bytes": self.size_bytes,
-                    "seconds": round(elapsed_s, 3),
-                    "last_offsets": {str(k): v for k, v in sorted(self.last_offsets.items())},
-                }
-            )
+            told = {
+                "topic": topic,
+                "records": self.records,
+                "bytes": self.size_bytes,
+                "seconds": round(elapsed_s, 3),
+                "last_offsets": {str(k): v for k, v in sorted(self.last_offsets.items())},
+            }
+            emit_json({**told, "ids": self.ids} if waiting else told)
             return
         where = counted(len(self.last_offsets), "partition")
         click.echo(
             f"sent {counted(self.records, 'record')} to {topic} ({where}), "
             f"{size_text(self.size_bytes)} in {elapsed_s:.2f} s"
         )
+        if waiting and self.ids:
+            more = f" and {left} more" if (left := self.records - len(self.ids)) else ""
+            ids = " ".join(self.ids)
+            click.echo(f"to take back with `penstock schedule cancel {topic}`: {ids}{more}")
 
 
 @click.command("produce")
@@ -77,6 +90,20 @@ class Tally:
     is_flag=True,
     help="With --json: what `consume --json` printed goes to the partition it came from.",
 )
+@click.option(
+    "--delay",
+    "delay_ms",
+    type=DurationType(),
+    metavar="DURATION",
+    help="Deliver so much later, such as 90s or 1h30m: for topics with delayed.delivery=true.",
+)
+@click.option(
+    "--deliver-at",
+    "deliver_at_ms",
+    type=TimeType(),
+    metavar="TIME",
+    help="Deliver then: ISO 8601, UTC unless it says otherwise, or ms since 1970.",
+)
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Records per second.")
 @click.option("--acks", type=click.Choice(list(ACKS)), default="all", show_default=True)
 @click.option("--compression", type=click.Choice(CODECS), default="none", show_default=True)
@@ -96,6 +123,8 @@ def command(
     path: str | None,
     as_json: bool,
     keep_partitions: bool,
+    delay_ms: int | None,
+    deliver_at_ms: int | None,
     rate: float | None,
     acks: str,
     compression: str,
@@ -108,7 +137,9 @@ def command(
     A topic that is not there is made, if the broker's auto.create.topics.enable allows it.
     """
     from penstock.cli.produce_input import Form, inputs  # noqa: PLC0415
+    from penstock.cli.waiting import wait_header  # noqa: PLC0415
     from penstock.client.producer import Producer  # noqa: PLC0415
+    from penstock.client.scheduling import check_delays  # noqa: PLC0415
     from penstock.wire.compression import Codec  # noqa: PLC0415
 
     if idempotent and acks != "all":
@@ -123,9 +154,12 @@ def command(
         raise click.UsageError("--keep-partitions needs --json")
     if values and path:
         raise click.UsageError("give values or --file, not both")
-    form = Form(as_json, key, key_separator, pairs(headers), partition, keep_partitions)
+    wait = wait_header(delay_ms, deliver_at_ms, pairs(headers))
+    form = Form(as_json, key, key_separator, pairs(headers), partition, keep_partitions, wait)
     tally = Tally()
     with connect(bootstrap, timeout_s) as client:
+        if wait:
+            check_delays(client, topic)
         producer = Producer(
             client,
             topic,
@@ -140,7 +174,7 @@ def command(
         except KeyboardInterrupt:
             sent = counted(tally.records, "record")
             raise click.ClickException(f"stopped with {sent} acknowledged") from None
-    tally.emit(topic, as_json)
+    tally.emit(topic, as_json, waiting=bool(wait))
 
 
 def _send_all(

@@ -48,11 +48,16 @@ class Form:
         headers: list[tuple[str, str]],
         partition: int | None,
         keep_partitions: bool = False,
+        wait: tuple[bytes, bytes] | None = None,
     ) -> None:
+        """With `wait`, the header that makes records wait, they are as of now."""
         self._as_json = as_json
         self._key = None if key is None else _given(key)
         self._separator = None if key_separator is None else _given(key_separator)
         self._headers = tuple((_given(name), _given(value)) for name, value in headers)
+        self._is_waiting = wait is not None
+        if wait is not None:
+            self._headers += (wait,)
         self._partition = partition
         self._keep_partitions = keep_partitions
 
@@ -79,7 +84,7 @@ class Form:
                 key=_content(told, "key"),
                 headers=_headers(told.get("headers")) + self._headers,
                 partition=self._partition_of(told),
-                timestamp_ms=_number(told, "timestamp", None),
+                timestamp_ms=None if self._is_waiting else _number(told, "timestamp", None),
             )
         except ValueError as error:  # msgspec's own are ValueErrors too
             raise Unusable(f"line {number} is not a record in JSON: {error}") from None

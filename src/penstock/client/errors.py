@@ -46,7 +46,9 @@ ADVICE = {
     ErrorCode.INVALID_REPLICATION_FACTOR: "ask for no more replicas than there are brokers",
     ErrorCode.NOT_ENOUGH_REPLICAS: "start the missing brokers, or lower min.insync.replicas",
     ErrorCode.OFFSET_OUT_OF_RANGE: "`penstock topic describe` shows the offsets there are",
-    ErrorCode.INVALID_RECORD: "a compacted topic needs a key on every record",
+    ErrorCode.INVALID_RECORD: (
+        "a compacted topic needs a key on every record, one with delays numbers in their headers"
+    ),
     ErrorCode.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true on the brokers",
     ErrorCode.LEADER_NOT_AVAILABLE: "`penstock topic describe` shows which broker is missing",
     ErrorCode.OFFSET_NOT_AVAILABLE: (

@@ -1,0 +1,30 @@
+"""What `penstock produce` was told of when its records are to be delivered."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from penstock.delays.asking import DELAY_MS_MAX
+from penstock.wire.holding import CANCEL, DELAY, DELIVER_AT
+
+_OURS = frozenset(each.decode() for each in (CANCEL, DELAY, DELIVER_AT))
+
+
+def wait_header(
+    delay_ms: int | None, deliver_at_ms: int | None, headers: list[tuple[str, str]]
+) -> tuple[bytes, bytes] | None:
+    """The header that says so; None for records that need not wait."""
+    if delay_ms is None and deliver_at_ms is None:
+        return None
+    if delay_ms is not None and deliver_at_ms is not None:
+        raise click.UsageError("--delay and --deliver-at: give one of them")
+    if given := [name for name, _ in headers if name in _OURS]:
+        raise click.UsageError(f"--header {given[0]} says when, too: give one of them")
+    wait_ms = delay_ms if delay_ms is not None else (deliver_at_ms or 0) - time.time() * 1000
+    if wait_ms > DELAY_MS_MAX:
+        raise click.UsageError("messages wait for up to a year: give a time before that")
+    if delay_ms is not None:
+        return (DELAY, b"%d" % delay_ms)
+    return (DELIVER_AT, b"%d" % (deliver_at_ms or 0))

@@ -160,3 +160,18 @@ def test_what_comes_from_more_leaders_than_it_was_asked_of_is_given_back_and_doe
         assert {slow.value, *(each.value for each in others)} == {str(n) for n in range(60)}
         for each in [slow, *others]:
             each.ack()
+
+
+def test_a_worker_with_a_slow_job_keeps_nothing_from_others(
+    penstock_cluster: Callable[..., Cluster],
+) -> None:
+    cluster = penstock_cluster(3)
+    Queue.ensure(cluster.bootstrap, "jobs", partitions=6, replicas=1)
+    with Queue(cluster.bootstrap, "jobs") as slow, Queue(cluster.bootstrap, "jobs") as quick:
+        quick.put_many([str(number) for number in range(60)])
+        job = slow.get(WAIT_S)
+        others = [quick.get(WAIT_S) for _ in range(59)]
+        assert {each.delivery_count for each in others} == {1}
+        assert {job.value, *(each.value for each in others)} == {str(n) for n in range(60)}
+        for each in [job, *others]:
+            each.ack()

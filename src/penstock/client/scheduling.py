@@ -18,7 +18,8 @@ from penstock.wire.holding import CANCEL, DELAY, DELIVER_AT, SCHEDULED_ID
 from penstock.wire.records import Headers, Record
 
 SETTING = "delayed.delivery"
-WAIT_MS = 500
+WAIT_MS = 20
+"""A leader that has yet to look at its last records is asked again after that."""
 _OURS = frozenset({DELIVER_AT, DELAY, SCHEDULED_ID})
 
 Place = tuple[int, int]

@@ -7,11 +7,12 @@ from typing import Self
 from penstock.sdk.admin_brokers import Brokers
 from penstock.sdk.admin_groups import Groups
 from penstock.sdk.admin_line import Line
+from penstock.sdk.admin_schedules import Schedules
 from penstock.sdk.admin_topics import Topics
 
 
 class Admin:
-    """Topics, groups and brokers of a cluster.
+    """Topics, groups and brokers of a cluster, and messages that wait.
 
         with Admin("127.0.0.1:9092") as admin:
             admin.topics.create("orders", partitions=3)
@@ -28,6 +29,7 @@ class Admin:
         self.topics = Topics(self._line)
         self.groups = Groups(self._line)
         self.brokers = Brokers(self._line)
+        self.schedules = Schedules(self._line)
 
     def __enter__(self) -> Self:
         return self

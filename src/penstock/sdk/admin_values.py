@@ -162,6 +162,22 @@ class Broker:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduledMessage:
+    """Its value is read from the topic NAME.scheduled, as any message is."""
+
+    topic: str
+    partition: int
+    offset: int
+    """At which it was sent, which names it."""
+    due: datetime
+    key: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    """Without those that say when."""
+    size_bytes: int
+    """Of key, value and headers."""
+
+
+@dataclass(frozen=True, slots=True)
 class DrainProgress:
     partitions_left: int
     partitions_moving: int

@@ -23,6 +23,7 @@ from penstock.sdk.outgoing import HeadersGiven
 from penstock.sdk.producer import OnDelivery, Producer, ProducerOptions, V_contra
 from penstock.sdk.sending import Delivered, Sending
 from penstock.sdk.serializers import Serializer, Text, text
+from penstock.sdk.waiting import Delay, wait_header
 from penstock.sdk.worker import Worker
 
 LOOK_EVERY_S = 0.001
@@ -37,6 +38,8 @@ class Extras(TypedDict, total=False):
     tags: Mapping[str, str] | None
     timestamp: datetime | int | None
     partition: int | None
+    delay: Delay | None
+    deliver_at: datetime | None
 
 
 class AsyncProducer(Generic[V_contra]):
@@ -106,6 +109,8 @@ class AsyncProducer(Generic[V_contra]):
                 await self.worker.run(self.producer.follow)
         if topic not in self.producer.router.counts:
             await self.worker.run(self.producer.router.meet, topic, self.producer.timeout)
+        if wait_header(extras.get("delay"), extras.get("deliver_at")):
+            await self._check_delays(topic)
         deadline = 0.0
         while True:
             try:
@@ -115,6 +120,11 @@ class AsyncProducer(Generic[V_contra]):
                 deadline = await self._room(deadline)
         self._look_soon()
         return sending
+
+    async def _check_delays(self, topic: str) -> None:
+        delays = self.producer.router.delays
+        if not delays.knows(topic):
+            await self.worker.run(delays.check, topic, self.producer.timeout)
 
     async def flush(self, timeout: float | None = None) -> None:
         self._own_loop()

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from datetime import datetime
 from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, overload
@@ -19,11 +20,12 @@ from penstock.sdk.checks import check_callable, check_seconds, check_whole
 from penstock.sdk.errors import Empty, Misconfigured, NotDeserializable, PenstockError, TimedOut
 from penstock.sdk.job import AsyncJob
 from penstock.sdk.outgoing import HeadersGiven
-from penstock.sdk.queue import Queue, QueueOptions, with_delay
+from penstock.sdk.queue import Queue, QueueOptions
 from penstock.sdk.queue_desk import as_our_own, delay_ms_of, translated
 from penstock.sdk.queue_work import settle, verdict
 from penstock.sdk.sending import Delivered
 from penstock.sdk.serializers import Serde, text
+from penstock.sdk.waiting import Delay
 from penstock.sharing.acknowledging import Answer
 
 V = TypeVar("V")
@@ -83,14 +85,15 @@ class AsyncQueue(Generic[V]):
         *,
         headers: HeadersGiven | None = None,
         tags: Mapping[str, str] | None = None,
-        delay: float = 0.0,
+        delay: Delay | None = None,
+        deliver_at: datetime | None = None,
         timeout: float | None = None,
     ) -> Delivered:
-        """Returns when all replicas have it; raises DeliveryFailed if they have not."""
-        given = with_delay(headers, delay)
-        if delay:
-            await asyncio.to_thread(self.desk.check_delays)
-        sending = self._sender().send(self.topic, value, key, headers=given, tags=tags)
+        """Returns when all replicas have it; raises DeliveryFailed if they have not. With `delay`
+        or `deliver_at` nobody is given it before."""
+        sending = self._sender().send(
+            self.topic, value, key, headers=headers, tags=tags, delay=delay, deliver_at=deliver_at
+        )
         limit_s = self.timeout if timeout is None else timeout
         try:
             return await asyncio.wait_for(sending, limit_s)

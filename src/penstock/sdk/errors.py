@@ -99,6 +99,10 @@ class GroupRunning(PenstockError):
     """The group has members, and this can only be done when it has none."""
 
 
+class NotScheduled(PenstockError):
+    """The message does not wait for its time any more: it was delivered, or cancelled."""
+
+
 class BrokerNotFound(PenstockError):
     """There is no broker of that number in the cluster."""
 

@@ -11,6 +11,7 @@ import msgspec
 V = TypeVar("V")
 
 ID_HEADER = "penstock-message-id"
+SCHEDULED_HEADER = "penstock-scheduled-id"
 Headers = list[tuple[str, bytes | None]]
 
 
@@ -70,6 +71,14 @@ class Message(msgspec.Struct, Generic[V], gc=False, eq=False, repr_omit_defaults
     def id(self) -> str | None:
         """What a producer with `message_ids=True` has named it."""
         return id_of(self.raw)
+
+    @property
+    def scheduled_id(self) -> int | None:
+        """The offset at which it was sent, of a message that had to wait for its time."""
+        for name, data in self.headers:
+            if name == SCHEDULED_HEADER and data is not None and data.isdigit():
+                return int(data)
+        return None
 
     def __repr__(self) -> str:
         return (

@@ -39,6 +39,7 @@ from penstock.sdk.sending import Sending
 from penstock.sdk.serializers import Serializer, Text, text
 from penstock.sdk.transaction import Transaction
 from penstock.sdk.translation import translated
+from penstock.sdk.waiting import Delay, check_alone, wait_header
 
 OnDelivery = Callable[[Sending], None]
 
@@ -138,10 +139,12 @@ class Producer(Generic[V_contra]):
         tags: Mapping[str, str] | None = None,
         timestamp: datetime | int | None = None,
         partition: int | None = None,
+        delay: Delay | None = None,
+        deliver_at: datetime | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> Sending:
         """Takes the message; it is sent with others. What `Sending.result` would tell is raised by
-        a later call, if nobody asks."""
+        a later call, if nobody asks. With `delay` or `deliver_at` it is delivered then."""
         reports = self._reports
         if reports.needs_attention:
             self.attend()
@@ -158,6 +161,8 @@ class Producer(Generic[V_contra]):
             and tags is None
             and timestamp is None
             and partition is None
+            and delay is None
+            and deliver_at is None
             and self._counts_if_plain.get(topic) == 0
         ):
             try:
@@ -166,6 +171,10 @@ class Producer(Generic[V_contra]):
                 self._send_slowly(topic, data, key, sending)
         else:
             given = self._headers(headers, tags)
+            if wait := wait_header(delay, deliver_at):
+                check_alone(given, timestamp)
+                self.router.delays.check(topic, self.timeout)
+                given.append(wait)
             self._send_slowly(topic, data, key, sending, partition, stamp_ms(timestamp), given)
         if monotonic() > reports.poll_due:
             reports.poll(0)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -16,7 +17,7 @@ from penstock.sdk.arguments import check_size
 from penstock.sdk.checks import check_callable, check_seconds, check_whole
 from penstock.sdk.errors import Empty, Misconfigured, PenstockError
 from penstock.sdk.job import Job
-from penstock.sdk.outgoing import HeadersGiven, as_headers
+from penstock.sdk.outgoing import HeadersGiven
 from penstock.sdk.producer import Producer
 from penstock.sdk.queue_desk import Desk, Start, as_our_own, delay_ms_of, translated
 from penstock.sdk.queue_settings import make_queue
@@ -24,11 +25,10 @@ from penstock.sdk.queue_work import Crew
 from penstock.sdk.semantics import Settings
 from penstock.sdk.sending import Delivered, Sending
 from penstock.sdk.serializers import Serde, text
+from penstock.sdk.waiting import Delay
 from penstock.sharing.acknowledging import Answer
 
 V = TypeVar("V")
-
-DELAY_HEADER = "penstock-delay-ms"
 
 
 class QueueOptions(TypedDict, total=False):
@@ -145,11 +145,15 @@ class Queue(Generic[V]):
         *,
         headers: HeadersGiven | None = None,
         tags: Mapping[str, str] | None = None,
-        delay: float = 0.0,
+        delay: Delay | None = None,
+        deliver_at: datetime | None = None,
         timeout: float | None = None,
     ) -> Delivered:
-        """Returns when all replicas have it; raises DeliveryFailed if they have not."""
-        sending = self.put_nowait(value, key, headers=headers, tags=tags, delay=delay)
+        """Returns when all replicas have it; raises DeliveryFailed if they have not. With `delay`
+        or `deliver_at` nobody is given it before."""
+        sending = self.put_nowait(
+            value, key, headers=headers, tags=tags, delay=delay, deliver_at=deliver_at
+        )
         return sending.result(self.timeout if timeout is None else timeout)
 
     def put_nowait(
@@ -159,14 +163,14 @@ class Queue(Generic[V]):
         *,
         headers: HeadersGiven | None = None,
         tags: Mapping[str, str] | None = None,
-        delay: float = 0.0,
+        delay: Delay | None = None,
+        deliver_at: datetime | None = None,
     ) -> Sending:
         """Takes it, as `Producer.send` does: what fails is raised by a later call, if nobody asks
         the Sending."""
-        given = with_delay(headers, delay)
-        if delay:
-            self.desk.check_delays()
-        return self.producer.send(self.topic, value, key, headers=given, tags=tags)
+        return self.producer.send(
+            self.topic, value, key, headers=headers, tags=tags, delay=delay, deliver_at=deliver_at
+        )
 
     def put_many(self, values: Iterable[V], timeout: float | None = None) -> list[Delivered]:
         """Returns when all replicas have all of them."""
@@ -303,9 +307,3 @@ class Queue(Generic[V]):
             if error is None:
                 raise
             error.add_note(f"when the queue was closed: {late}")
-
-
-def with_delay(headers: HeadersGiven | None, delay: float) -> HeadersGiven | None:
-    if not delay:
-        return headers
-    return [*as_headers(headers), (DELAY_HEADER, str(delay_ms_of(delay)))]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from penstock.client import share_held
-from penstock.client.admin import group_configs, topic_configs
+from penstock.client.admin import group_configs
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
 from penstock.client.share_held import Held, OnDone
@@ -35,7 +35,7 @@ from penstock.sdk.errors import (
     TimedOut,
 )
 from penstock.sdk.job import Facts, Owner
-from penstock.sdk.queue_settings import DELAYS, RESET, set_for_group
+from penstock.sdk.queue_settings import RESET, set_for_group
 from penstock.sdk.serializers import Serde
 from penstock.sharing.acknowledging import Answer
 
@@ -84,7 +84,6 @@ class Desk:
         self._start_at = start
         self._making = threading.Lock()
         self._member: ShareMember | None = None
-        self._takes_delays = False
         self._unreadable: deque[NotDeserializable] = deque()
 
     # -- the member
@@ -132,19 +131,6 @@ class Desk:
         """Unless the program has said how many."""
         if self.prefetch is None:
             self.member().shelf.prefetch = count
-
-    def check_delays(self) -> None:
-        """Without that setting a message that is to wait would come at once, and nobody be told."""
-        if self._takes_delays:
-            return
-        with WireClient(self.bootstrap, "penstock-queue", self.timeout) as client, as_our_own():
-            found = topic_configs(client, self.topic).get(DELAYS)
-        if found is None or found.value != "true":
-            raise Misconfigured(
-                f"topic {self.topic} delivers at once: delay= needs {DELAYS}=true, which "
-                "`Queue.ensure(..., delays=True)` sets"
-            )
-        self._takes_delays = True
 
     # -- jobs
 

@@ -17,6 +17,7 @@ from penstock.client.errors import ClientError
 from penstock.client.partitioning import Sticky, partition_for_key
 from penstock.sdk.connecting import reach
 from penstock.sdk.errors import Misconfigured, PenstockError
+from penstock.sdk.waiting import Delays
 
 ANY = -1
 """librdkafka chooses the partition."""
@@ -35,6 +36,7 @@ class Partitions(NamedTuple):
     total: int
     open_count: int
     """Those from the first on that take new messages."""
+    topic_id: bytes = b""
 
     @property
     def are_closing(self) -> bool:
@@ -118,7 +120,8 @@ class Watch:
                 return {}
         known = told.topics if told else {}
         return {
-            name: Partitions(len(each.partitions), each.writable) for name, each in known.items()
+            name: Partitions(len(each.partitions), each.writable, each.topic_id)
+            for name, each in known.items()
         }
 
 
@@ -136,6 +139,7 @@ class Router:
         self.counts: dict[str, int] = {}
         self.changes: dict[str, int] = {}
         """What the watch has found, to be taken over between two messages."""
+        self.delays = Delays(settings)
         self._rdkafka = rdkafka
         self._bootstrap = str(settings["bootstrap.servers"])
         self._partitioner = partitioner
@@ -198,6 +202,7 @@ class Router:
 
     def _note(self, topic: str, found: Partitions) -> None:
         """Called by the watch, in its thread."""
+        self.delays.forget(topic)
         if self._choice(found) != self.counts.get(topic):
             self.changes[topic] = self._choice(found)
             self._on_change()

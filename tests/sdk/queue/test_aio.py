@@ -55,6 +55,20 @@ async def test_what_is_given_back_comes_again_and_what_is_rejected_does_not(aio:
         await queue.get(0.6)
 
 
+async def test_what_is_put_with_a_delay_waits(
+    penstock_broker: Broker, aio: Make, name: str
+) -> None:
+    queue = aio()
+    with pytest.raises(Misconfigured, match="delays=True"):
+        await queue.put("x", delay=1)
+    penstock_broker.admin.topics.set_configs(name, {"delayed.delivery": True})
+    place = await queue.put("much later", delay=3600)
+    await queue.put("soon", delay=0.01)
+    assert (await queue.get(WAIT_S)).value == "soon"
+    (left,) = penstock_broker.admin.schedules.list(name)
+    assert (left.partition, left.offset) == (place.partition, place.offset)
+
+
 async def test_iteration_goes_on_until_stop(aio: Make) -> None:
     queue, found = aio(), []
     await queue.put_many(["a", "b", "c"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -90,7 +91,7 @@ def test_what_was_acknowledged_goes_away(penstock_broker: Broker, make: Make, na
 
 
 def test_a_delay_on_a_topic_that_knows_none_is_said(make: Make) -> None:
-    with pytest.raises(Misconfigured, match="delays=True"):
+    with pytest.raises(Misconfigured, match=r"delayed\.delivery=true.*delays=True"):
         make().put("later", delay=60)
 
 
@@ -98,6 +99,9 @@ def test_what_is_put_with_a_delay_waits(penstock_broker: Broker, make: Make, nam
     Queue.ensure(penstock_broker.bootstrap, name, delays=True)
     queue = make()
     queue.put("much later", delay=3600)
+    queue.put("later still", deliver_at=datetime.now(UTC) + timedelta(hours=2))
+    queue.put("soon", delay=timedelta(milliseconds=1))
+    assert queue.get(WAIT_S).value == "soon"
     queue.put("now")
     assert queue.get(WAIT_S).value == "now"
     with pytest.raises(Empty):

@@ -60,6 +60,8 @@ def send() -> None:
         producer.send("orders", "text", key=1, tags={"a": "b"}, on_delivery=told)
         producer.send("orders", None, headers={"a": b"x"}, timestamp=datetime.now(UTC))
         producer.send("orders", 3.5)  # type: ignore[arg-type]
+        producer.send("orders", "later", delay=timedelta(hours=1))
+        producer.send("orders", "later", deliver_at="tomorrow")  # type: ignore[arg-type]
     with Producer(AT, serializer=Json(Order), partitioner=lambda key, count: 0) as orders:
         assert_type(orders.send("orders", Order("book")).result(), Delivered)
         orders.send("orders", "book")  # type: ignore[arg-type]
@@ -153,3 +155,6 @@ def test_orders(penstock_broker: Broker) -> None:
     topic: str = penstock_broker.topic("orders", partitions=3, retention_ms=1000)
     admin: Admin = penstock_broker.admin
     assert_type(admin.topics.describe(topic).partitions[0].leader, int | None)
+    admin.schedules.cancel(Producer(AT).send(topic, "later", delay=1.5).result())
+    admin.schedules.cancel(admin.schedules.list(topic)[0])
+    admin.schedules.cancel(topic)  # type: ignore[arg-type]

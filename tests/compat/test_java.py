@@ -88,3 +88,10 @@ def test_java_consumers_alone_and_in_a_group_read_what_matches_of_a_view(
     broker: BrokerProcess, topic: str, java_libraries: Path, protocol: str
 ) -> None:
     check_runs(java_libraries, "Views.java", broker.address, topic, protocol)
+
+
+@pytest.mark.timeout(300)
+def test_java_clients_send_cancel_and_read_messages_for_later(
+    broker: BrokerProcess, topic: str, java_libraries: Path
+) -> None:
+    check_runs(java_libraries, "Delays.java", broker.address, topic)

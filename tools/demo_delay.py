@@ -13,7 +13,7 @@ from penstock.sdk import Message
 TOPIC = "reminders"
 PARTITIONS = 3
 SETTING = "delayed.delivery=true"
-DELAY = timedelta(seconds=3)
+DELAY = timedelta(seconds=5)
 LOOK_S = 0.5
 WAIT_S = 60
 

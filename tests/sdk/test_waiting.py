@@ -18,6 +18,7 @@ from penstock.sdk import (
     Message,
     Misconfigured,
     TopicNotFound,
+    Unreachable,
 )
 from penstock.sdk.errors import NotScheduled
 
@@ -180,6 +181,12 @@ def test_a_topic_that_was_made_anew_is_looked_at_again(
 def test_a_topic_that_is_not_there_is_told(producer: Producer, topic: str) -> None:
     with pytest.raises(TopicNotFound):
         producer.send(topic, "x", delay=HOUR)
+
+
+def test_where_no_broker_is_that_is_told() -> None:
+    nobody = Producer("127.0.0.1:1", timeout=0.5, settings={"log_level": 0})
+    with nobody, pytest.raises(Unreachable, match="penstock serve"):
+        nobody.send("orders", "x", delay=HOUR)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
 partitions, of another a part is read through a view, workers share the jobs of a queue and one of
 them is killed, a message waits for its time, one topic is copied in transactions by a process that
-is killed, another becomes a table that Spark is asked about, and the metadata of the cluster is kept
-in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits 0 only if every
-acknowledged message was read back once and in order, the group has consumed everything, the topic
-has fewer partitions in the end, the view shows what matches, every job was done, what waited came
-when it was due, and the copy and the table have every message once.
+is killed, another becomes a table that Spark is asked about, and the metadata of the cluster is
+kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits 0 only
+if every acknowledged message was read back once and in order, the group has consumed everything,
+the topic has fewer partitions in the end, the view shows what matches, every job was done, what
+waited came when it was due, and the copy and the table have every message once.
 """
 
 from __future__ import annotations

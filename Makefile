@@ -15,7 +15,7 @@ help:
 
 setup: $(STAMP) ## prepare .venv, and the Debian packages that tests use where we may
 
-COMPILED := $(addprefix src/penstock/wire/,records.py choosing.py holding.py)
+COMPILED := $(addprefix src/penstock/wire/,records.py choosing.py holding.py places.py)
 $(STAMP): pyproject.toml requirements.lock setup.py $(COMPILED) tools/setup.sh
 	@PYTHON=$(PYTHON) bash tools/setup.sh $(VENV)
 	@touch $@

@@ -19,6 +19,7 @@ COMPILED = [
     "src/penstock/wire/records.py",
     "src/penstock/wire/choosing.py",
     "src/penstock/wire/holding.py",
+    "src/penstock/wire/places.py",
 ]
 GROUP = "penstock.wire.records"
 """What they share is one library beside them, and not at the top of everybody's packages."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -30,9 +33,9 @@ BATCHES = 30
 
 def source(profile: Path | None = None) -> Result:
     """Rows a second into Spark's sink that drops them, of the same topic, in turns."""
-    with tempfile.TemporaryDirectory() as folder, open_broker(profile) as client:
+    with open_broker(profile) as client:
         try:
-            jars = spark_jars.fetch(Path(folder))
+            jars = _jars()
         except (OSError, subprocess.SubprocessError) as problem:
             return Result(
                 "rows/s against Spark's own Kafka connector", 0, "", "", False, str(problem)
@@ -46,6 +49,15 @@ def source(profile: Path | None = None) -> Result:
     return Result(
         "rows/s against Spark's own Kafka connector", worst, "x", "at least 1.5", worst >= 1.5, told
     )
+
+
+@cache
+def _jars() -> str:
+    """In a folder that stays until this process ends: so does Spark's Java, which looks into jars
+    that it was once given for every session."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return spark_jars.fetch(Path(folder))
 
 
 def _ratio(spark: SparkSession, client: WireClient, size: int) -> tuple[float, str]:

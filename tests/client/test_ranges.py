@@ -12,7 +12,15 @@ from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
 from penstock.client.open_transaction import begin, end
 from penstock.client.producer import Producer
-from penstock.client.ranges import Gap, Range, RangeReader
+from penstock.client.ranges import (
+    FETCH_BYTES,
+    RECORD_BYTES,
+    ROOM_BYTES,
+    Gap,
+    Range,
+    RangeReader,
+)
+from penstock.client.reader import Arrived
 from penstock.errors import ErrorCode
 from penstock.wire.compression import Codec
 
@@ -68,6 +76,28 @@ def test_many_fetches_are_one_range(client: WireClient, topic: str) -> None:
     sent = [bytes([number]) * (3 << 18) for number in range(30)]
     send(client, topic, sent)
     assert values(client, place(client, topic, 0, 30)) == sent
+
+
+def test_batches_behind_the_end_are_neither_given_nor_asked_for_much(
+    client: WireClient, topic: str
+) -> None:
+    admin.create_topic(client, topic)
+    send(client, topic, [bytes(4000)] * 3000)
+    reader = RangeReader(client, in_vain)
+    (few,) = reader.batches(place(client, topic, 5, 8))
+    assert few.header.base_offset == 0
+    assert received_bytes(few) <= ROOM_BYTES + 3 * RECORD_BYTES
+    many = list(reader.batches(place(client, topic, 0, 2501)))
+    assert [each.header.base_offset for each in many] == list(range(0, 2510, 10))
+    assert received_bytes(many[0]) > FETCH_BYTES * 0.9
+    assert len({id(each.data.obj) for each in many}) > 2
+    assert received_bytes(many[-1]) < FETCH_BYTES * 0.8
+
+
+def received_bytes(arrived: Arrived) -> int:
+    """Of the whole answer that a batch lies in."""
+    assert isinstance(arrived.data.obj, bytes)
+    return len(arrived.data.obj)
 
 
 def test_who_leaves_early_leaves_nothing_behind(client: WireClient, topic: str) -> None:

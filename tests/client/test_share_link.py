@@ -251,3 +251,28 @@ def test_a_partition_that_is_led_elsewhere_is_not_asked_for_again() -> None:
     fetched(link)
     assert [each.partitions for each in broker.asked(ShareFetchRequest)[2].forgotten_topics_data]
     assert not link.wanted
+
+
+def test_nothing_is_said_without_a_session() -> None:
+    broker = ScriptedBroker().answers(ApiKey.SHARE_FETCH, gives(0, 1))
+    broker.answers(ApiKey.SHARE_ACKNOWLEDGE, says(0))
+    link = link_to(broker)
+    (held,) = fetched(link)
+    link.end_session()
+    link.receive()
+    assert not link.has(held)
+    say(link, held)
+    link.say()
+    assert len(broker.asked(ShareAcknowledgeRequest)) == 1
+
+
+def test_a_record_that_was_given_back_may_come_again_with_the_answer_to_that() -> None:
+    broker = ScriptedBroker().answers(ApiKey.SHARE_FETCH, gives(0, 1), gives(0, 1, (0, 0, 2)))
+    link = link_to(broker)
+    (first,) = fetched(link)
+    told = say(link, first, Answer.RELEASE)
+    (again,) = fetched(link)
+    assert told == [None]
+    assert (first.phase, again.deliveries) == (Phase.DONE, 2)
+    assert link.has(again)
+    assert not link.has(first)

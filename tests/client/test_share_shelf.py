@@ -57,6 +57,7 @@ def test_who_is_to_stop_needs_nothing() -> None:
     shelf = Shelf(10, Clock())
     shelf.listen(3, lambda: None)
     shelf.note_done()
+    assert shelf.need() == 4
     shelf.is_shut = True
     assert shelf.need() == 0
 
@@ -99,3 +100,20 @@ def test_what_nobody_has_taken_for_a_while_is_stale() -> None:
     shelf.put([new])
     assert shelf.stale(clock.now_s - 3) == [old]
     assert shelf.stale(clock.now_s - 30) == []
+
+
+def test_who_comes_just_after_a_record_is_woken_at_once() -> None:
+    woken: list[str] = []
+    shelf = Shelf(10, Clock())
+    shelf.put(some(1))
+    shelf.listen(1, lambda: woken.append("late"))
+    assert woken == ["late"]
+
+
+def test_who_comes_just_after_the_end_is_woken_at_once() -> None:
+    woken: list[str] = []
+    shelf = Shelf(10, Clock())
+    shelf.is_shut = True
+    shelf.wake_all()
+    shelf.listen(1, lambda: woken.append("late"))
+    assert woken == ["late"]

@@ -26,16 +26,6 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "node_modules"
 
 
-def check_runs(modules: Path, program: str, *arguments: str) -> None:
-    command = ["node", str(HERE / program), *arguments]
-    environment = {**os.environ, "NODE_PATH": str(modules)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=200, check=False, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "all well\n"
-
-
 @pytest.mark.timeout(600)
 def test_javascript_clients_lose_and_double_nothing_when_brokers_die_restart_and_join(
     own_cluster: Callable[..., Cluster],
@@ -58,7 +48,17 @@ def test_a_javascript_group_reads_what_matches_of_a_view(
 
 
 @pytest.mark.timeout(300)
-def test_javascript_clients_send_read_and_cancel_messages_that_wait(
+def test_javascript_clients_send_cancel_and_read_messages_for_later(
     broker: BrokerProcess, modules: Path, topic: str
 ) -> None:
     check_runs(modules, "delay.js", broker.address, topic)
+
+
+def check_runs(modules: Path, program: str, *arguments: str) -> None:
+    command = ["node", str(HERE / program), *arguments]
+    environment = {**os.environ, "NODE_PATH": str(modules)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=200, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "all well\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,6 +96,16 @@ def test_pending_records_are_kept_as_a_dictionary_would() -> None:
     run_state_machine_as_test(
         Model, settings=settings(deadline=None, max_examples=150, stateful_step_count=40)
     )
+
+
+def test_many_are_put_at_the_end_at_once_or_not_at_all() -> None:
+    order = Pending()
+    assert order.put_last(array("q", [3, 5]), array("q", [9, 1]), array("q", [3, 5]))
+    assert not order.put_last(array("q", [5, 6]), array("q", [1, 1]), array("q", [5, 6]))
+    assert order.put_last(array("q", [6]), array("q", [4]), array("q", [8]))
+    assert order.due_by(100, 10) == [5, 6, 3]
+    assert order.get(6) == Entry(6, 4, 8)
+    assert len(order) == 3
 
 
 @settings(deadline=None, max_examples=100)

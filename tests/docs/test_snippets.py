@@ -27,7 +27,7 @@ def test_projects_pass_their_tests(page: Path, pytester: pytest.Pytester) -> Non
     assert outcomes.keys() <= {"warnings"}, outcomes
 
 
-@pytest.mark.parametrize("name", ["sdk.md", "transactions.md", "delays.md"])
+@pytest.mark.parametrize("name", ["delays.md", "queues.md", "sdk.md", "transactions.md"])
 def test_all_python_that_a_page_shows_is_run(name: str) -> None:
     page = ROOT / "docs" / name
     assert len(snippets(page)) == page.read_text().count("```python") > 0

@@ -260,7 +260,7 @@ async def test_a_start_goes_on_from_what_was_written_down(
 ) -> None:
     async with shop.tended():
         await shop.send(at(1), at(2))
-        await shop.until(lambda: len(shop.schedule.pending) == 2)
+        await shop.until(lambda: shop.schedule.offset == 2)
     path = Path(shop.leader.log.folder) / stored.FILE
     assert path.exists()
     shop.house.broker.schedules.forget(shop.leader.log)

@@ -17,7 +17,7 @@ from penstock.coordination.transaction.state import Identity, State, Transaction
 from penstock.errors import ErrorCode
 from penstock.metadata.changes import Commit
 from penstock.metadata.records import encode, partition_key
-from penstock.server import held_up, lines
+from penstock.server import held_up, lines, syncer
 from penstock.server.transaction_upkeep import TransactionUpkeep
 from penstock.wire.codec import Message
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -353,6 +353,20 @@ async def test_while_it_ends_the_next_one_does_not_begin(stand: Stand) -> None:
     stand.others.let.set()
     await stand.until_complete()
     assert (await stand.ask(add_offsets(writer), 3)).error_code == ErrorCode.NONE
+
+
+async def test_that_it_is_over_is_synced_together_with_the_next_beginning(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syncer, "SOON_MS", 60_000)
+    writer = await stand.ending(1)
+    await stand.until_complete()
+    log = stand.broker.transactions.shards[0].leader.log
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert log.synced_end == log.written_end - 1
+    assert (await stand.ask(add_offsets(writer), 3)).error_code == ErrorCode.NONE
+    assert log.synced_end == log.written_end
 
 
 async def test_where_nothing_is_synced_the_next_one_begins_as_soon_as_the_last_is_over(

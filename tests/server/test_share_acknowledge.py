@@ -16,6 +16,7 @@ from tests.server.share_house import (
     ShareHouse,
 )
 
+from penstock.api import share_acknowledging
 from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.codec import decode_response
@@ -67,6 +68,16 @@ async def test_the_answer_waits_for_the_coordinator(shares: ShareHouse, a: Membe
     told = decode_response(ShareAcknowledgeResponse, answer, 2)[1]
     assert told.responses[0].partitions[0].error_code == ErrorCode.NONE
     assert shares.share().start_offset == 10
+
+
+async def test_who_waits_for_too_long_is_told_that_it_is_not_known(
+    shares: ShareHouse, a: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share_acknowledging, "STORED_MS_MAX", 20)
+    shares.states.open.clear()
+    assert await a.acknowledge(Ack(0, 9, [ACCEPT])) == ErrorCode.REQUEST_TIMED_OUT
+    shares.states.open.set()
+    await shares.settle(lambda: shares.share().stored_start == 10)
 
 
 async def test_what_comes_while_something_is_stored_goes_together(
@@ -136,7 +147,8 @@ async def test_a_session_begins_with_a_fetch(shares: ShareHouse) -> None:
 async def test_the_last_acknowledgement_gives_the_rest_back(shares: ShareHouse, a: Member) -> None:
     assert await a.acknowledge(Ack(0, 4, [ACCEPT]), epoch=FINAL) == ErrorCode.NONE
     b = shares.member("b", a.places[0][0])
-    assert await b.take() == [(5, 9, 1)]
+    b.poll()
+    assert await b.polled() == [(5, 9, 1)]
     assert await a.acknowledge(Ack(5, 5, [ACCEPT])) == ErrorCode.SHARE_SESSION_NOT_FOUND
 
 

@@ -27,6 +27,11 @@ from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode
 from penstock.server.asking_itself import AskingItself
 from penstock.wire.compression import Codec
+from penstock.wire.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from penstock.wire.messages.k27_write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -283,6 +288,21 @@ async def test_partitions_that_are_not_there_do_not_keep_others_back(shares: Sha
         (0, False): ErrorCode.UNKNOWN_TOPIC_ID,
     }
     assert answer.node_endpoints == []
+
+
+async def test_a_view_cannot_be_shared(shares: ShareHouse) -> None:
+    shares.queue()
+    configs = [
+        CreatableTopicConfig("view.of", TOPIC),
+        CreatableTopicConfig("view.where", "a = '1'"),
+    ]
+    view = CreatableTopic("some", num_partitions=-1, replication_factor=-1, configs=configs)
+    assert shares.desk.ask(CreateTopicsRequest(topics=[view])).topics[0].error_code == 0
+    known = shares.desk.image.readable.topic("some")
+    assert known is not None
+    (part,) = parts_of(await shares.member("a", known.shown_id).fetch())
+    assert part.error_code == ErrorCode.INVALID_TOPIC
+    assert f"some is a view of {TOPIC}" in (part.error_message or "")
 
 
 async def test_who_asks_another_than_the_leader_is_told_where_to_go(shares: ShareHouse) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.raw_client import frame_of
 from tests.server.share_house import (
     ACCEPT,
     GROUP,
@@ -14,7 +15,7 @@ from tests.server.share_house import (
 )
 
 from penstock.coordination.share.names import ShareKey
-from penstock.errors import ErrorCode
+from penstock.errors import ErrorCode, Refused
 
 STRICT = 1
 FINAL = -1
@@ -232,6 +233,42 @@ async def test_who_closes_gives_back_what_it_has_and_that_is_not_counted(
     assert await a.take(Ack(0, 0, [ACCEPT]), epoch=FINAL) == []
     assert await b.polled() == [(1, 1, 1)]
     assert (await a.fetch()).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+
+
+async def test_who_closes_and_is_gone_before_that_is_stored_has_given_the_rest_back(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=2)
+    await shares.ready()
+    a, b, c = (shares.member(name, topic_id) for name in "abc")
+    assert await a.take(max_records=1, share_acquire_mode=STRICT) == [(0, 0, 1)]
+    assert await b.take() == [(1, 1, 1)]
+    await shares.settle(lambda: not shares.share().has_changes)
+    shares.states.open.clear()
+    a.poll(Ack(0, 0, [ACCEPT]), epoch=FINAL)
+    b.connection.give(frame_of(b.acknowledging(epoch=FINAL), 2))
+    a.hang_up()
+    b.hang_up()
+    assert await c.take() == [(1, 1, 1)]
+    shares.states.open.set()
+    await shares.settle(lambda: shares.share().stored_start == 1)
+
+
+async def test_what_could_not_be_stored_of_a_last_word_is_left_to_others(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=2)
+    await shares.ready()
+    a, b = shares.member("a", topic_id), shares.member("b", topic_id)
+    assert await a.take() == [(0, 1, 1)]
+    await shares.settle(lambda: not shares.share().has_changes)
+    b.poll()
+    shares.states.refusals.append(Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody is there"))
+    code = await a.acknowledge(Ack(0, 1, [ACCEPT]), epoch=FINAL)
+    assert code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert await b.polled() == [(0, 1, 1)]
 
 
 async def test_who_is_lost_gives_back_what_it_has_and_that_counts(shares: ShareHouse) -> None:

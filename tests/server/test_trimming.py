@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -15,6 +16,8 @@ from penstock.coordination.group.share.heartbeat import heartbeat
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.turn import Turn
+from penstock.delays.pending import Entry
+from penstock.delays.schedule import Event
 from penstock.errors import ErrorCode, Refused
 from penstock.server.trimming import Trimming
 from penstock.wire.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -185,6 +188,23 @@ async def test_only_queues_that_want_it_are_trimmed(shares: ShareHouse, queue: Q
     shares.desk.create("plain")
     leader.log.config = shares.desk.image.settings.of_topic(shares.desk.image.topics["plain"])
     assert await queue.trimmed() == 0
+
+
+async def test_what_is_held_until_it_is_due_stays(shares: ShareHouse, queue: Queue) -> None:
+    queue.has_begun()
+    await queue.is_at(50)
+    log = shares.broker.leader(TOPIC, 0).log
+    log.config = replace(log.config, delayed_delivery=True)
+    assert await queue.trimmed() == 0, "as it is not known what is held"
+    schedule = shares.broker.schedules.of(log)
+    schedule.begin(0)
+    schedule.apply(Event([Entry(30, 10**15, 30), Entry(40, 10**15, 40)], []))
+    schedule.offset = 100
+    assert await queue.trimmed() == 30
+    schedule.apply(Event([], [30]))
+    assert await queue.trimmed() == 40
+    schedule.apply(Event([], [40]))
+    assert await queue.trimmed() == 50
 
 
 async def test_it_is_no_order_so_an_archive_keeps_what_it_has(queue: Queue) -> None:

@@ -23,6 +23,7 @@ from penstock.sharing.limits import Limits
 from penstock.sharing.partition import SharePartition
 from penstock.sharing.phases import FINISHED, STORED, TIMED, Phase
 from penstock.sharing.restoring import Extent, Stored, restore
+from penstock.sharing.window import DeadLetters
 from penstock.sharing.writes import Pending, Write
 
 LOCK_MS = 100
@@ -55,6 +56,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.storage = Storage()
         self.now_ms, self.log_start, self.log_end = 0.0, 0, 10
         self.write: Write | None = None
+        self.letters: list[DeadLetters] = []
+        """That somebody has taken, and not written yet."""
         self.waiting: list[tuple[Pending, set[int]]] = []
         """Requests, with the offsets that they want to be finished with."""
         self.unsure = -1
@@ -232,14 +235,30 @@ class ShareMachine(RuleBasedStateMachine):
         self.naive.log_starts_at(self.log_start)
 
     @rule()
-    def bury(self) -> None:
+    def take_dead_letters(self) -> None:
         letters = self.share.take_dead_letters()
         told = {o for each in letters for o in range(each.first, each.last + 1)}
         assert told == self.naive.buried
         self.naive.buried.clear()
-        for each in letters:
-            self.share.buried(each.first, each.last)
-        self.naive.bury(told)
+        self.letters += letters
+
+    @precondition(lambda self: self.letters)
+    @rule(data=st.data())
+    def bury(self, data: st.DataObject) -> None:
+        """Some of them are written, in whatever order."""
+        letter = self.letters.pop(data.draw(st.integers(0, len(self.letters) - 1)))
+        last = data.draw(st.integers(letter.first, letter.last))
+        self.share.buried(letter.first, last)
+        self.naive.bury(range(letter.first, last + 1))
+        if last < letter.last:
+            self.letters.append(letter._replace(first=last + 1))
+
+    def bury_all(self) -> None:
+        self.take_dead_letters()
+        for letter in self.letters:
+            self.share.buried(letter.first, letter.last)
+            self.naive.bury(range(letter.first, letter.last + 1))
+        self.letters.clear()
 
     @rule()
     def fail_over(self) -> None:
@@ -251,7 +270,7 @@ class ShareMachine(RuleBasedStateMachine):
         gaps = self.naive.gaps
         self.naive = self.storage.restored(limits, self.log_start)
         self.naive.gaps = gaps
-        self.write, self.waiting = None, []
+        self.write, self.waiting, self.letters = None, [], []
         for offset in self.finished:
             assert offset < self.log_start or self.storage.is_finished(offset)
 
@@ -295,6 +314,12 @@ class ShareMachine(RuleBasedStateMachine):
                     assert (state, deliveries) == expected, offset
 
     @invariant()
+    def no_dead_letter_is_missing(self) -> None:
+        burying = {o for o, row in self.naive.rows.items() if row.phase is Phase.BURYING}
+        taken = {o for each in self.letters for o in range(each.first, each.last + 1)}
+        assert burying <= taken | self.naive.buried
+
+    @invariant()
     def locks_are_remembered_as_long_as_they_last(self) -> None:
         assert len(self.share.window.locks) <= 2 * self.share.span_count + 65
 
@@ -312,7 +337,7 @@ class ShareMachine(RuleBasedStateMachine):
         self.now_ms += 10 * LOCK_MS
         for _ in range(3 * self.log_end):  # with one lock at a time
             self.expire()
-            self.bury()
+            self.bury_all()
             left = {o for o, row in self.naive.rows.items() if row.phase not in FINISHED}
             assert all(self.naive.rows[o].phase is Phase.AVAILABLE for o in left)
             first = self.share.next_offset(self.log_end)

@@ -90,25 +90,6 @@ def test_what_is_written_is_read_back(
 
 
 @settings(deadline=None, max_examples=100)
-@given(fields, gaps, st.integers(0, 3000), st.integers(0, 30_000), st.booleans())
-def test_columns_hold_what_lies_between_two_offsets(
-    records: Any, described: list[Any], steps: list[int], first: int, end: int, tags: bool
-) -> None:
-    before = made(records, described, steps)
-    data = records.encode(before, 0, 0)
-    columns = records.Columns()
-    for _ in range(2):
-        records.add_columns(columns, data, len(before), 0, 0, first, end, tags)
-    expected = [each for each in before if first <= each.offset < end] * 2
-    assert columns.offsets == [each.offset for each in expected]
-    assert columns.timestamps == [each.timestamp for each in expected]
-    assert columns.keys == [each.key for each in expected]
-    assert columns.values == [each.value for each in expected]
-    assert columns.headers == ([each.headers for each in expected] if tags else [])
-    assert columns.size_bytes <= 2 * len(data)
-
-
-@settings(deadline=None, max_examples=100)
 @given(fields, gaps, st.integers(-(2**60), 2**60), st.data())
 def test_gathered_spans_read_as_the_records_they_were(
     records: Any, described: list[Any], steps: list[int], shift: int, data: st.DataObject
@@ -271,9 +252,6 @@ def test_times_however_far_apart_are_read_and_neither_taken_nor_made_anew(
     data = one(zigzag(delta), NOTHING, NULL * 2, NOTHING)
     expected = max(1 - 2**63, min(2**63 - 1, base + delta))
     assert [each.timestamp for each in records.walk(data, 1, 0, base)] == [expected]
-    columns = records.Columns()
-    records.add_columns(columns, data, 1, 0, base, 0, 1, False)
-    assert columns.timestamps == [expected]
     for look in (records.spans, records.verify):
         with pytest.raises(Malformed, match=r"a timestamp -?[0-9]+ ms away"):
             look(records.Cursor(data, 1))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock.api.broker import Broker
-from penstock.api.outcome import Later, Outcome, Resume
+from penstock.api.outcome import Change, Later, NoAnswer, Outcome, Resume
 from penstock.api.shared import Shared
 from penstock.errors import ErrorCode, Refused
 from penstock.sharing.acknowledging import Acknowledgement
@@ -112,10 +112,13 @@ def once_stored(said: Sequence[Said], then: Callable[[], Outcome[R]]) -> Outcome
     if not waiting:
         return then()
 
-    def look(time_is_up: bool) -> Resume[R] | None:
+    def look(time_is_up: bool) -> R | Resume[R] | None:
         if not time_is_up and not all(each.is_done for each in waiting):
             return None
-        return Resume(_no_more_work, lambda _: then())
+        outcome = then()
+        if isinstance(outcome, Later | Change | NoAnswer):
+            return Resume(_no_more_work, lambda _: outcome)
+        return outcome
 
     sources = [each.shared.stored for each in waiting if each.shared is not None]
     return Later(sources, look, STORED_MS_MAX)

@@ -6,12 +6,13 @@ under way on it cannot be told apart any more.
 
 from __future__ import annotations
 
+import io
 import socket
 import time
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from penstock import __version__
 from penstock.client.errors import ClientError, Lost, Unreachable, refused
@@ -19,6 +20,9 @@ from penstock.errors import ErrorCode, Malformed
 from penstock.wire.codec import Message, decode_response, encode_request
 from penstock.wire.messages import APIS, ApiKey
 from penstock.wire.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 M = TypeVar("M", bound=Message)
 
@@ -28,6 +32,7 @@ _RESPONSE_BYTES_MAX = 512 << 20
 _TAKEN_BYTES_MAX = 1 << 20
 _ERROR_CODE = Struct(">4xh")
 _CONNECT_S_MAX = 10.0
+_BUFFER_BYTES = 1 << 16
 
 
 class Address(NamedTuple):
@@ -67,11 +72,36 @@ def dial_tcp(address: Address, timeout_s: float) -> socket.socket:
     return made
 
 
+class _Incoming(io.RawIOBase):
+    """What a socket brings until a deadline. Read through Python's own buffer, a large answer comes
+    to lie in bytes without another copy."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.deadline = 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        self._sock.settimeout(_left(self.deadline))
+        return self._sock.recv_into(buffer)
+
+
+def _left(deadline: float) -> float:
+    left_s = deadline - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    return left_s
+
+
 class Connection:
     def __init__(self, address: Address, sock: socket.socket, client_id: str) -> None:
         self.address = address
         self.is_open = True
         self._sock = sock
+        self._incoming = _Incoming(sock)
+        self._buffered = io.BufferedReader(self._incoming, _BUFFER_BYTES)
         self._client_id = client_id
         self._versions: dict[int, tuple[int, int]] = {}
         self._awaited: deque[_Awaited] = deque()
@@ -177,7 +207,7 @@ class Connection:
         whole = b"".join(parts)  # type: ignore[arg-type]  # a client has no parts in files
         self._awaited.append(_Awaited(self._correlation_id, request.KEY, version))
         try:
-            self._sock.settimeout(self._left(deadline))
+            self._sock.settimeout(_left(deadline))
             self._sock.sendall(whole)
         except OSError as error:
             raise self._lost(error) from None
@@ -189,18 +219,14 @@ class Connection:
         return self._receive_bytes(size, deadline)
 
     def _receive_bytes(self, size: int, deadline: float) -> memoryview:
-        whole = memoryview(bytearray(size))
-        filled = 0
-        while filled < size:
-            try:
-                self._sock.settimeout(self._left(deadline))
-                count = self._sock.recv_into(whole[filled:])
-            except OSError as error:
-                raise self._lost(error) from None
-            if not count:
-                raise self._lost(ConnectionError("it closed the connection"))
-            filled += count
-        return whole
+        self._incoming.deadline = deadline
+        try:
+            whole = self._buffered.read(size)
+        except OSError as error:
+            raise self._lost(error) from None
+        if len(whole) < size:
+            raise self._lost(ConnectionError("it closed the connection"))
+        return memoryview(whole)
 
     def _gather(self, size: int) -> bool:
         """Whether so many bytes of the next answer have come."""
@@ -226,12 +252,6 @@ class Connection:
         if correlation_id != awaited.correlation_id or awaited.key != kind.KEY:
             raise self._nonsense("answered out of order")
         return message
-
-    def _left(self, deadline: float) -> float:
-        left_s = deadline - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError
-        return left_s
 
     def _lost(self, error: OSError) -> Lost:
         self.close()

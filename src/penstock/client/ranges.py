@@ -33,7 +33,11 @@ from penstock.wire.messages.k01_fetch import (
     PartitionData as Answered,
 )
 
-FETCH_BYTES = 8 << 20
+FETCH_BYTES = 4 << 20
+ROOM_BYTES = 256 << 10
+"""More than what is left seems to take, so that it mostly comes whole."""
+RECORD_BYTES = 16 << 10
+"""What a record is taken for before any has come."""
 WAIT_MS = 500
 READ_COMMITTED = 1
 
@@ -101,10 +105,12 @@ class RangeReader:
         self._committed = committed
         self._ahead: Connection | None = None
         """Where an answer is on its way."""
+        self._bytes_each: float = RECORD_BYTES
+        """What a record took in the last answer."""
 
     def batches(self, place: Range) -> Iterator[Arrived]:
         """Whole batches of records; `wanted_from` is where the range begins in them."""
-        position = place.start
+        position, self._bytes_each = place.start, RECORD_BYTES
         aborted = _Aborted()
         try:
             while position < place.end:
@@ -115,10 +121,11 @@ class RangeReader:
                 found = _whole(place, position, answer)
                 next_position = max(position, found[-1][0].next_offset)
                 if next_position < place.end:
+                    self._bytes_each = _bytes_each(found)
                     self._ask_ahead(place, next_position)
                 aborted.note(answer.aborted_transactions or [])
                 for header, data in found:
-                    if not aborted.has(header):
+                    if header.base_offset < place.end and not aborted.has(header):
                         yield Arrived(place.partition, header, data, position)
                 position = next_position
         except Gone:
@@ -152,7 +159,7 @@ class RangeReader:
 
     def _attempt(self, place: Range, position: int, deadline: float) -> Answered:
         topic, index = self._located(place, deadline)
-        request = self._request(topic, index, position)
+        request = self._request(topic, index, position, place.end)
         answer = self._client.ask_node(topic.leader_of(index), request, FetchResponse, deadline)
         return _read(place, answer)
 
@@ -177,7 +184,7 @@ class RangeReader:
         try:
             topic, index = self._located(place, deadline)
             connection = self._client.node(topic.leader_of(index), deadline)
-            connection.send(self._request(topic, index, position), deadline)
+            connection.send(self._request(topic, index, position, place.end), deadline)
         except ClientError:
             return  # it is asked for in its turn, and what is wrong is told then
         self._ahead = connection
@@ -188,17 +195,21 @@ class RangeReader:
             self._ahead.close()
             self._ahead = None
 
-    def _request(self, topic: Topic, index: int, position: int) -> FetchRequest:
+    def _request(self, topic: Topic, index: int, position: int, end: int) -> FetchRequest:
+        """No more than is left, as far as the last answer tells how much that is: whoever reads on
+        from there asks for the rest."""
+        left = int((end - position) * self._bytes_each) + ROOM_BYTES
+        bytes_max = min(FETCH_BYTES, left)
         wanted = FetchPartition(
             partition=index,
             current_leader_epoch=topic.partitions[index].leader_epoch,
             fetch_offset=position,
-            partition_max_bytes=FETCH_BYTES,
+            partition_max_bytes=bytes_max,
         )
         return FetchRequest(
             max_wait_ms=WAIT_MS,
             min_bytes=1,
-            max_bytes=FETCH_BYTES,
+            max_bytes=bytes_max,
             isolation_level=READ_COMMITTED if self._committed else 0,
             topics=[FetchTopic(topic.name, topic.topic_id, [wanted])],
         )
@@ -265,6 +276,12 @@ def _read(place: Range, answer: FetchResponse) -> Answered:
     if found.error_code not in (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE):
         raise refused(str(place), found.error_code)
     return found
+
+
+def _bytes_each(found: list[tuple[BatchHeader, memoryview]]) -> float:
+    """By offsets, as a range is: compaction leaves gaps, and what is left out is not sent."""
+    offsets = found[-1][0].next_offset - found[0][0].base_offset
+    return sum(len(data) for _, data in found) / max(1, offsets)
 
 
 def _whole(place: Range, position: int, answer: Answered) -> list[tuple[BatchHeader, memoryview]]:

@@ -83,16 +83,25 @@ class Control:
     def _run(self) -> None:
         while True:
             try:
-                chore = self._chores.get(timeout=self._left_s())
-            except queue.Empty:
-                pass
-            else:
-                if chore is None:
+                if not self._goes_on():
                     break
-                chore()
-            if not self._has_failed:
-                self._attend()
+            except Exception as error:
+                log.exception("a member of a share group has failed")
+                self._fail(ClientError(ErrorCode.UNKNOWN_SERVER_ERROR, f"it has failed: {error!r}"))
         self._leave()
+
+    def _goes_on(self) -> bool:
+        try:
+            chore = self._chores.get(timeout=self._left_s())
+        except queue.Empty:
+            pass
+        else:
+            if chore is None:
+                return False
+            chore()
+        if not self._has_failed:
+            self._attend()
+        return True
 
     def _left_s(self) -> float | None:
         if self._has_failed:
@@ -111,7 +120,7 @@ class Control:
             self._trouble(error)
 
     def _trouble(self, error: ClientError) -> None:
-        if not error.is_retriable:
+        if not error.is_retriable and error.code is not ErrorCode.UNKNOWN_SERVER_ERROR:
             self._fail(error)
             return
         log.info("share group: %s", error.said)

@@ -53,13 +53,14 @@ class Held:
         self.since_s = 0.0
         """It is waiting, or out."""
         self.keeper: ref[Any] | None = None
-        """Who works on it. If nobody has that any more, the lock is not renewed."""
+        """What works on it, set by who has taken it. Without it, or once that is gone, the lock is
+        not renewed: whoever was interrupted on the way does not keep a record for ever."""
         self.may_renew = True
         self.is_renewing = False
 
     @property
     def is_kept(self) -> bool:
-        return self.keeper is None or self.keeper() is not None
+        return self.keeper is not None and self.keeper() is not None
 
 
 OnDone = Callable[[ClientError | None], None]
@@ -87,4 +88,5 @@ class LockLost(ClientError):
     def __init__(self, message: str, *, may_be_stored: bool = False) -> None:
         super().__init__(ErrorCode.INVALID_RECORD_STATE, message)
         self.may_be_stored = may_be_stored
-        """The connection was lost before the answer had come: nobody can say."""
+        """The connection was lost before the answer had come, or the leader before it could say:
+        nobody knows."""

@@ -44,7 +44,7 @@ from penstock.wire.messages.k79_share_acknowledge import (
 from penstock.wire.records import Record
 
 WAIT_MS = 500
-ANSWER_S_MAX = 30.0
+FETCH_S_MAX, STORE_S_MAX = 10.0, 30.0
 """After that the broker counts as hanging. It may take 15 s to store what was said."""
 SEND_S_MAX = 5.0
 FETCH_BYTES_MAX = 8 << 20
@@ -95,7 +95,6 @@ class Link:
         self.held: dict[tuple[Place, int], Held] = {}
         """Given to us by it, and not spoken of to the end."""
         self.lock_s = 0.0
-        self.is_over = False
         self.version = connection.version_of(ShareFetchRequest)
         self._who = who
         self._clock = clock
@@ -128,15 +127,16 @@ class Link:
 
     @property
     def overdue_s(self) -> float | None:
-        """When the oldest request counts as lost."""
-        return self._asked[0].deadline_s if self._asked else None
+        """When one of the requests counts as lost; answers come in their order."""
+        return min((each.deadline_s for each in self._asked), default=None)
 
     # -- asking
 
     def say(self) -> None:
         """What is to be said, once what was said before is answered. Raises ClientError."""
         is_saying = any(each.parcel for each in self._asked)
-        if self.outbox and not is_saying and not self.is_ending:
+        has_session = self._epoch != INITIAL and not self.is_ending
+        if self.outbox and has_session and not is_saying:
             self._acknowledge(self.outbox.next_parcel())
 
     def fetch(self, records: int) -> None:
@@ -165,7 +165,7 @@ class Link:
             forgotten_topics_data=_forgotten(self._named - self.wanted),
         )
         self._named = set(self.wanted)
-        self._send(request, _Asked(parcel, self._late(), records, True, False))
+        self._send(request, _Asked(parcel, self._late(parcel), records, True, False))
 
     def end_session(self) -> None:
         """What was not spoken of goes to others, and does not count as delivered."""
@@ -191,7 +191,7 @@ class Link:
             is_renew_ack=is_renewal,
             topics=_acknowledge_topics(by_place(parcel)),
         )
-        self._send(request, _Asked(parcel, self._late(), 0, False, ends_session))
+        self._send(request, _Asked(parcel, self._late(parcel), 0, False, ends_session))
 
     def _send(self, request: ShareFetchRequest | ShareAcknowledgeRequest, asked: _Asked) -> None:
         self._asked.append(asked)
@@ -199,8 +199,8 @@ class Link:
             self._epoch = 1 if self._epoch == EPOCH_MAX else self._epoch + 1
         self.connection.send(request, time.monotonic() + SEND_S_MAX)
 
-    def _late(self) -> float:
-        return self._clock() + ANSWER_S_MAX
+    def _late(self, parcel: Parcel) -> float:
+        return self._clock() + (STORE_S_MAX if parcel else FETCH_S_MAX)
 
     # -- answers
 
@@ -222,17 +222,23 @@ class Link:
         self._check(answer.error_code, answer.error_message)
         asked = self._asked.popleft()
         self.lock_s = answer.acquisition_lock_timeout_ms / 1000
-        results: dict[Place, tuple[int, str | None]] = {}
-        for topic in answer.responses:
-            for each in topic.partitions:
-                place = (topic.topic_id, each.partition_index)
-                results[place] = (each.acknowledge_error_code, each.acknowledge_error_message)
-                if each.error_code:
-                    arrival.moved[place] = refused(_about(place), each.error_code)
-                    self.wanted.discard(place)
-                elif not self.is_ending:
-                    arrival.held.extend(self._given(place, each))
+        told = [
+            ((topic.topic_id, each.partition_index), each)
+            for topic in answer.responses
+            for each in topic.partitions
+        ]
+        # First what was said: a record that was given back may have come again with this answer.
+        results = {
+            place: (each.acknowledge_error_code, each.acknowledge_error_message)
+            for place, each in told
+        }
         self._settle(asked.parcel, results)
+        for place, each in told:
+            if each.error_code:
+                arrival.moved[place] = refused(_about(place), each.error_code)
+                self.wanted.discard(place)
+            elif not self.is_ending:
+                arrival.held.extend(self._given(place, each))
 
     def _given(self, place: Place, data: PartitionData) -> list[Held]:
         until_s = self._clock() + self.lock_s
@@ -284,7 +290,7 @@ class Link:
             ack.on_done(None)
 
     def _refused(self, said: Parcel, error: ClientError) -> None:
-        is_unsure = error.code is ErrorCode.REQUEST_TIMED_OUT
+        is_unsure = error.code not in _NOT_OURS  # a leader that was lost may have stored it
         lost = LockLost(
             f"the lock had ended, or its leader has changed ({error.said})", may_be_stored=is_unsure
         )
@@ -297,9 +303,13 @@ class Link:
 
     def _forget(self, held: Held, phase: Phase) -> None:
         held.phase = phase
-        self.held.pop((held.place, held.record.offset), None)
+        if self.has(held):
+            del self.held[held.place, held.record.offset]
 
     # -- the end
+
+    def has(self, held: Held) -> bool:
+        return self.held.get((held.place, held.record.offset)) is held
 
     def lose_place(self, place: Place) -> None:
         """Another broker leads it, and knows nothing of what we have."""
@@ -307,7 +317,6 @@ class Link:
 
     def lose_all(self, error: ClientError) -> None:
         """The connection, or the session on it, is over."""
-        self.is_over = True
         self.connection.close()
         unsure = LockLost(f"{error.said}; whether it was stored is not known", may_be_stored=True)
         under_way = [ack for each in self._asked for ack in each.parcel]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from penstock.client.cluster import pauses
 from penstock.client.connection import Address, Connection
-from penstock.client.errors import ClientError, Lost
+from penstock.client.errors import ClientError, Lost, refused
 from penstock.client.share_control import Control, Placement
 from penstock.client.share_held import Ack, LockLost, Place
 from penstock.client.share_link import Link, Who
@@ -17,6 +17,7 @@ from penstock.errors import ErrorCode
 
 log = logging.getLogger(__name__)
 
+CANNOT_RENEW = "it cannot renew locks, which Kafka can from 4.2 on"
 PASSING = frozenset(
     {
         ErrorCode.SHARE_SESSION_NOT_FOUND,
@@ -127,8 +128,10 @@ class Links:
 
     def say(self, ack: Ack) -> None:
         link = ack.held.link
-        if not isinstance(link, Link) or link.is_over:
+        if not isinstance(link, Link) or not link.has(ack.held):
             ack.on_done(LockLost("the connection to the broker that it came from was lost"))
+        elif not ack.is_final and not link.can_renew:
+            ack.on_done(refused(f"broker {link.node}", ErrorCode.UNSUPPORTED_VERSION, CANNOT_RENEW))
         else:
             link.outbox.add(ack)
 

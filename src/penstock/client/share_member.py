@@ -122,8 +122,8 @@ class ShareMember:
         return found
 
     def listen(self, most: int, wake: Callable[[], None]) -> Ticket:
-        """For who waits in another way: `wake` is called once, from a thread of ours, when it is
-        worth to look again. `withdraw` it after that, too."""
+        """For who waits in another way: `wake` is called once, mostly by a thread of ours, when it
+        is worth to look again. `withdraw` the ticket after that, too."""
         ticket = self.shelf.listen(most, wake)
         self._ring()
         return ticket
@@ -138,6 +138,11 @@ class ShareMember:
         self.is_called_off = self.shelf.is_shut = True
         self._posted.append(self.shelf.wake_all)
         self._ring()
+
+    @property
+    def held_count(self) -> int:
+        """Records that are locked for us now, as far as we know."""
+        return sum(len(link.held) for link in self._links)
 
     # -- what is said of them
 
@@ -289,6 +294,7 @@ class ShareMember:
         self._links.close(over)
         while self._said:
             self._said.popleft().on_done(LockLost(over.said))
+        self.shelf.is_shut = True
         self.shelf.wake_all()
         self._control.end()
         _open.discard(self)

@@ -20,7 +20,10 @@ from penstock.wire.messages.k76_share_group_heartbeat import (
 )
 
 JOINING, LEAVING = 0, -1
-_FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
+_FORGOTTEN = frozenset(
+    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND}
+)
+"""The last one is for good if it is said of one that joins: then the group is of another kind."""
 
 
 class Membership:
@@ -39,7 +42,7 @@ class Membership:
         again."""
         try:
             answer = self._ask(self._epoch, deadline)
-            if answer.error_code in _FORGOTTEN:
+            if answer.error_code in _FORGOTTEN and self._epoch != JOINING:
                 self._epoch = JOINING
                 answer = self._ask(self._epoch, deadline)
             self._check(answer)

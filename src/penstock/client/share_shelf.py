@@ -60,10 +60,16 @@ class Shelf:
         self._done += 1
 
     def listen(self, most: int, wake: Callable[[], None]) -> Ticket:
-        """`wake` is called once, from another thread, when it is worth to look again."""
+        """`wake` is called once, from another thread, when it is worth to look again; at once, if
+        that has become so since somebody looked."""
         with self.lock:
             self._number += 1
-            ticket = self._tickets[self._number] = Ticket(most, wake, self._number)
+            ticket = Ticket(most, wake, self._number)
+            is_late = self.is_shut or any(each.phase is Phase.WAITING for each in self._waiting)
+            if not is_late:
+                self._tickets[ticket.number] = ticket
+        if is_late:
+            wake()
         return ticket
 
     def withdraw(self, ticket: Ticket) -> None:

@@ -1,7 +1,7 @@
 """Going through a log, from where a schedule stands to an offset below which all is committed.
 
-In steps, and several may be at it: who finds that another was faster goes on from there. A step
-either takes in what it has read at once, or not at all.
+In steps, and several may be at it: who finds that another was faster goes on from there. A batch
+counts as gone through when all of it has been taken in, and until then may be begun again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ CHUNK_BYTES = 256 << 10
 HEAVY_BYTES = 64 << 10
 HEAVY_RECORDS = 2000
 """A batch with more of either takes a millisecond or more, and is looked into off the loop."""
-ENTRIES_A_STEP = 4000
-"""Taken in or let go: some milliseconds."""
 
 
 def catch_up(schedule: Schedule, log: PartitionLog, end: int) -> Steps[None]:
@@ -36,7 +34,7 @@ def catch_up(schedule: Schedule, log: PartitionLog, end: int) -> Steps[None]:
     while schedule.is_read and not log.is_deleted:
         _begin_where_it_can(schedule, log)
         if log.start_offset > schedule.floor:
-            yield from let_go(schedule, log.start_offset)
+            yield from schedule.let_go(log.start_offset)
         _pass_damage(schedule, log)
         if schedule.offset >= end:
             return
@@ -60,7 +58,7 @@ def _go_through(
             event = yield from _event(log, header, batch)
             if schedule.offset != start:
                 return
-        yield from _take_in(schedule, header, event)
+        yield from _take_in(schedule, log, header, event)
         if pauses.is_due(len(batch)):
             yield None
 
@@ -79,15 +77,6 @@ def _begin_where_it_can(schedule: Schedule, log: PartitionLog) -> None:
         schedule.begin(log.start_offset)
     elif offset < log.start_offset:
         schedule.offset = log.start_offset
-
-
-def let_go(schedule: Schedule, floor: int) -> Steps[None]:
-    """Of what the log has no more: somebody has deleted it, or it was carried forward."""
-    blocks = [each for each in schedule.entries_below(floor) if each]
-    schedule.floor = max(schedule.floor, floor)
-    for entries in blocks:
-        schedule.forget(entries, floor)
-        yield None
 
 
 def _pass_damage(schedule: Schedule, log: PartitionLog) -> None:
@@ -156,10 +145,14 @@ def off_loop(work: Callable[[], T]) -> Steps[T]:
     return done[0]
 
 
-def _take_in(schedule: Schedule, header: BatchHeader, event: Event | None) -> Steps[None]:
-    """A batch at once: what others ask of the schedule meanwhile must hold."""
+def _take_in(
+    schedule: Schedule, log: PartitionLog, header: BatchHeader, event: Event | None
+) -> Steps[None]:
+    """The batch is passed once all of it has been taken in; unless another was faster."""
+    start, pending = schedule.offset, schedule.pending
     if event is not None:
-        schedule.apply(event)
-    schedule.passed(header)
-    if event is not None and len(event.held) + len(event.gone) > ENTRIES_A_STEP:
-        yield None
+        for _ in schedule.apply(event):
+            yield None
+            if schedule.offset != start or schedule.pending is not pending:
+                return
+    schedule.passed(header, log.epochs.epoch_at(header.last_offset))

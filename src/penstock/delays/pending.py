@@ -90,6 +90,15 @@ class ById:
         if len(block.ids) > BLOCK_MAX:
             self._cut(at)
 
+    def put_last(self, ids: array[int], dues: array[int], places: array[int]) -> bool:
+        """A block behind all others; False if it does not belong there."""
+        if self._blocks and self._blocks[-1].ids[-1] >= ids[0]:
+            return False
+        self._blocks.append(_Block(ids, dues, places))
+        self._firsts.append(ids[0])
+        self._count += len(ids)
+        return True
+
     def _cut(self, at: int) -> None:
         other = self._blocks[at].cut()
         self._blocks.insert(at + 1, other)
@@ -229,6 +238,15 @@ class Pending:
         is_in_order = before is not None and before.due_ms == entry.due_ms
         if not is_in_order and entry.id not in self._aside:
             self._by_due.add(entry.due_ms, entry.id)
+
+    def put_last(self, ids: array[int], dues: array[int], places: array[int]) -> bool:
+        """The same for many, with ascending ids that are larger than all others; False if they are
+        not."""
+        if not self._by_id.put_last(ids, dues, places):
+            return False
+        for due_ms, number in zip(dues, ids, strict=True):
+            self._by_due.add(due_ms, number)
+        return True
 
     def remove(self, number: int) -> Entry | None:
         entry = self._by_id.pop(number)

@@ -9,8 +9,8 @@ held on, and read where its copy is.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from penstock.delays.pending import Entry, Pending
 from penstock.wire.batch import BatchHeader
@@ -20,6 +20,10 @@ from penstock.wire.holding import AFTER, AT, CANCELS, MALFORMED, Marked
 from penstock.wire.records import Cursor, later
 from penstock.world.ports import Buffer
 
+T = TypeVar("T")
+
+ENTRIES_A_STEP = 1000
+"""Taken in or let go: a few milliseconds."""
 NOT_READ = -1
 NO_EPOCH = -1
 
@@ -85,6 +89,11 @@ def _times(header: BatchHeader, deltas: list[int]) -> Iterator[int]:
     return (later(header.base_timestamp, delta) for delta in deltas)
 
 
+def _slices(entries: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(entries), ENTRIES_A_STEP):
+        yield entries[start : start + ENTRIES_A_STEP]
+
+
 class Undecided:
     """Held records of a transaction that is open."""
 
@@ -120,38 +129,55 @@ class Schedule:
         """Of all that is kept."""
         return len(self.pending) + sum(len(each.ids) for each in self.undecided.values())
 
-    def apply(self, event: Event) -> None:
-        for number in event.gone:
-            self.pending.remove(number)
+    def apply(self, event: Event) -> Iterator[None]:
+        """With a pause after some entries each time. To begin again from the start does no harm, as
+        long as nothing that came later has been applied."""
+        for some in _slices(event.gone):
+            for number in some:
+                self.pending.remove(number)
+            yield
         if event.transaction_of >= 0:
             self._await_end(event)
         else:
-            for entry in event.held:
-                self._hold(entry)
+            yield from self._hold_all(event.held)
         if event.ended >= 0:
-            self._end(event.ended, event.is_commit)
+            yield from self._end(event.ended, event.is_commit)
 
-    def passed(self, header: BatchHeader) -> None:
-        """A batch has been gone through."""
+    def passed(self, header: BatchHeader, epoch: int) -> None:
+        """A batch has been gone through, which the log says is of an epoch."""
         self.offset = header.next_offset
-        self.epoch = header.leader_epoch
+        self.epoch = epoch
+
+    def _hold_all(self, entries: Sequence[Entry]) -> Iterator[None]:
+        for some in _slices(entries):
+            for entry in some:
+                self._hold(entry)
+            yield
 
     def _hold(self, entry: Entry) -> None:
         if entry.place >= self.floor and entry.id >= 0 and entry.due_ms >= 0:
             self.pending.put(entry)
 
     def _await_end(self, event: Event) -> None:
+        """All at once, since it would count twice."""
         if not event.held:
             return
         undecided = self.undecided.setdefault(event.transaction_of, Undecided())
         undecided.ids.extend(entry.id for entry in event.held)
         undecided.dues.extend(entry.due_ms for entry in event.held)
 
-    def _end(self, producer_id: int, is_commit: bool) -> None:
-        undecided = self.undecided.pop(producer_id, None)
-        if undecided is not None and is_commit:
-            for number, due_ms in zip(undecided.ids, undecided.dues, strict=True):
-                self._hold(Entry(number, due_ms, number))
+    def _end(self, producer_id: int, is_commit: bool) -> Iterator[None]:
+        undecided = self.undecided.get(producer_id)
+        if undecided is None:
+            return
+        if is_commit:
+            ids, dues = undecided.ids, undecided.dues
+            for start in range(0, len(ids), ENTRIES_A_STEP):
+                end = start + ENTRIES_A_STEP
+                for number, due_ms in zip(ids[start:end], dues[start:end], strict=True):
+                    self._hold(Entry(number, due_ms, number))
+                yield
+        self.undecided.pop(producer_id, None)
 
     def entries_below(self, offset: int) -> Iterator[list[Entry]]:
         """Those that are read below it, a block at a time; nothing may change meanwhile."""
@@ -169,10 +195,13 @@ class Schedule:
         held = (min(places) for _, _, places in self.pending.blocks())
         return min((*held, *undecided), default=None)
 
-    def forget(self, entries: list[Entry], floor: int) -> None:
+    def let_go(self, floor: int) -> Iterator[None]:
         """The log has nothing below a floor any more."""
+        blocks = [each for each in self.entries_below(floor) if each]
         self.floor = max(self.floor, floor)
-        for entry in entries:
-            known = self.pending.get(entry.id)
-            if known is not None and known.place < floor:
-                self.pending.remove(entry.id)
+        for some in (some for entries in blocks for some in _slices(entries)):
+            for entry in some:
+                known = self.pending.get(entry.id)
+                if known is not None and known.place < floor:
+                    self.pending.remove(entry.id)
+            yield

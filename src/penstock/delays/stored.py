@@ -14,18 +14,16 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterator
 from struct import Struct
 
 from crc32c import crc32c
 
-from penstock.delays.pending import Entry
 from penstock.delays.schedule import Schedule, Undecided
 from penstock.log.steps import Steps
 
 FILE = "penstock.delays"
 VERSION = 1
-ENTRIES_A_STEP = 4096
+ENTRIES_A_STEP = 2048
 _HEAD = Struct(">IHqiqqi")
 _PRODUCER = Struct(">qq")
 
@@ -38,8 +36,10 @@ def encode(schedule: Schedule) -> Steps[bytes]:
     """In steps, between which the schedule must not go on."""
     parts: list[bytes] = [b""]
     for columns in schedule.pending.blocks():
-        parts.append(len(columns[0]).to_bytes(4, "big"))
-        parts += [_bytes(column) for column in columns]
+        for start in range(0, len(columns[0]), ENTRIES_A_STEP):
+            some = [column[start : start + ENTRIES_A_STEP] for column in columns]
+            parts.append(len(some[0]).to_bytes(4, "big"))
+            parts += [_bytes(column) for column in some]
         yield None
     for producer_id, undecided in schedule.undecided.items():
         parts.append(_PRODUCER.pack(producer_id, len(undecided.ids)))
@@ -69,8 +69,8 @@ def decode(data: bytes) -> Steps[Schedule]:
         schedule.epoch, schedule.floor = epoch, floor
         reading = _Reading(data, _HEAD.size)
         while len(schedule.pending) < count:
-            for entry in reading.entries():
-                schedule.pending.put(entry)
+            if not schedule.pending.put_last(*reading.entries()):
+                raise Unreadable
             yield None
         for _ in range(producers):
             producer_id, undecided = reading.producer()
@@ -95,13 +95,13 @@ class _Reading:
         self._data = data
         self._at = at
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> tuple[array[int], array[int], array[int]]:
+        """Ids, dues and places of some."""
         count = int.from_bytes(self._data[self._at : self._at + 4], "big")
         if not count:
             raise IndexError
         self._at += 4
-        columns = [self._column(count) for _ in range(3)]
-        return map(Entry, *columns)
+        return self._column(count), self._column(count), self._column(count)
 
     def producer(self) -> tuple[int, Undecided]:
         producer_id, count = _PRODUCER.unpack_from(self._data, self._at)

@@ -79,7 +79,8 @@ class LockLost(PenstockError):
     def __init__(self, message: str, *, may_be_stored: bool = False) -> None:
         super().__init__(message, "INVALID_RECORD_STATE")
         self.may_be_stored = may_be_stored
-        """The connection was lost before the answer had come: it may have been stored, or not."""
+        """The connection, or the leader, was lost before it could be told: it may have been stored,
+        or not. If it was, the job does not come again, which is well, as it was done."""
 
 
 class Empty(PenstockError, queue.Empty):

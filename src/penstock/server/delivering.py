@@ -38,8 +38,10 @@ AT_ONCE = 1000
 IN_FLIGHT_MAX = 20_000
 """Copies that are still to be committed: more have to wait."""
 LOOK_MS = 1000
-"""How often it is looked at the clock, which may have been set, and at what cannot be waited for.
-Also a pause after a failure."""
+"""How often it is looked at what cannot be waited for, such as a lease; also a pause after a
+failure."""
+CLOCK_MS = 10_000
+"""How often it is looked at the clock, which may have been set, while something is pending."""
 KEPT_BYTES, KEPT_LOOK = 64 << 20, 1000
 """Of a log that are gone through again after a start, at most; looked at after so many offsets."""
 
@@ -109,6 +111,8 @@ class Tended:
         self._kept_at = self._looked_at = 0
         """How large the log was when its schedule was last written down, and how far that was when
         it was last looked at."""
+        self._seen = 0
+        """The high watermark when it was last looked at."""
         self._woken = asyncio.Event()
         self._task = asyncio.create_task(self._run(), name=f"delays of {self._name}")
 
@@ -133,17 +137,19 @@ class Tended:
         has_failed = False
         while True:
             self._woken.clear()
-            replica, wait_ms = None, float(LOOK_MS)
+            replica: Replica | None = None
+            wait_ms: float | None = LOOK_MS
             try:
                 replica = self._replica()
                 wait_ms = await self._tend(replica)
                 has_failed = False
             except NotOpen as not_open:
                 await self._broker.opening.waited_for([not_open.log], LOOK_MS)
-                wait_ms = 0
+                replica, wait_ms = None, 0
             except Refused:
-                pass  # it has no leader yet, or is gone in a moment
+                replica = None  # it has no leader yet, or is gone in a moment
             except Exception as problem:
+                replica = None
                 if not has_failed:
                     is_bug = not isinstance(problem, OSError | Amiss)
                     text = "delays of %s cannot be looked after for now: %s"
@@ -159,30 +165,35 @@ class Tended:
             self._log = replica.log
         return replica
 
-    async def _wait(self, replica: Replica | None, wait_ms: float) -> None:
+    async def _wait(self, replica: Replica | None, wait_ms: float | None) -> None:
         """Until more is committed, something is due, or the partition has another leader."""
-        if wait_ms <= 0:
+        if wait_ms is not None and wait_ms <= 0:
             await asyncio.sleep(0)
             return
         if replica is not None:
             replica.moved.watch(self._woken.set)
+            if replica.over is not None or replica.high_watermark > self._seen:
+                self._woken.set()  # it has moved meanwhile, when nobody watched
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(wait_ms, LOOK_MS) / 1000):
+            async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):
                 await self._woken.wait()
         if replica is not None:
             replica.moved.unwatch(self._woken.set)
 
-    async def _tend(self, replica: Replica) -> float:
-        """For how long there is nothing to do, as far as is known."""
+    async def _tend(self, replica: Replica) -> float | None:
+        """For how long there is nothing to do, as far as is known; None: until it is woken."""
         broker, partition = self._broker, replica.log
         if not broker.schedules.of(partition).is_read:
             await broker.in_steps(self._load(partition))
         schedule = broker.schedules.of(partition)
-        await broker.in_steps(catch_up(schedule, partition, replica.high_watermark))
+        self._seen = replica.high_watermark
+        await broker.in_steps(catch_up(schedule, partition, self._seen))
         schedule.pending.take_back(schedule.offset, partition.end_offset)
         broker.schedules.count(partition)
         await self._keep_now_and_then(partition)
-        if not isinstance(replica, Leader) or not self._may_deliver(replica):
+        if not isinstance(replica, Leader) or not len(schedule.pending):
+            return None
+        if not self._may_deliver(replica):
             return LOOK_MS
         return await self._deliver(replica, schedule)
 
@@ -212,7 +223,7 @@ class Tended:
         next_ms = pending.next_ms
         if pending.aside >= IN_FLIGHT_MAX or next_ms is None:
             return LOOK_MS
-        return next_ms - now_ms
+        return min(next_ms - now_ms, CLOCK_MS)
 
     def _append(
         self, leader: Leader, epoch: int, schedule: Schedule, copies: Copies

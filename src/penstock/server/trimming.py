@@ -115,11 +115,21 @@ class Trimming:
         hold = await self._hold.of(leader)
         if leader.over is not None or leader.epoch != epoch:
             return
-        offset = min(*starts.values(), leader.high_watermark)
+        offset = self._above_held(leader, min(*starts.values(), leader.high_watermark))
         if hold is not None:
             offset = min(offset, hold.archived)
         if offset > leader.log.start_offset:
             self._broker.advance_start(leader, offset)
+
+    def _above_held(self, leader: Leader, offset: int) -> int:
+        """What is held back until it is due is nobody's yet, and all groups have passed it."""
+        if not leader.log.config.delayed_delivery:
+            return offset
+        schedule = self._broker.schedules.of(leader.log)
+        if schedule.offset < offset:
+            return leader.log.start_offset  # not all of it is known
+        lowest = schedule.lowest_place()
+        return offset if lowest is None else min(offset, lowest)
 
     def _tell_abandoned(self, leader: Leader, groups: Mapping[str, bool], starts: Starts) -> None:
         """Somebody has to know why a queue grows."""

@@ -16,7 +16,7 @@ from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.phases import Phase
 from penstock.sharing.spans import Span
-from penstock.sharing.window import DeadLetters, Fate, Window
+from penstock.sharing.window import DONE, DROPPED, DeadLetters, Fate, Window
 from penstock.sharing.writes import Change, Pending, Write, together
 
 NOT_STORED = -1
@@ -163,13 +163,13 @@ class SharePartition:
     def _fate(self, run: Run, deliveries: int, now_ms: float) -> Fate:
         """A pause begins when it is asked for, and not when that is stored."""
         if run.answer is Answer.ACCEPT:
-            return Fate(Phase.ACKNOWLEDGED)
+            return DONE
         if run.answer is Answer.RELEASE:
             pause_ms = run.delay_ms or self.limits.pause_ms(deliveries)
             return self._window.given_back(deliveries, now_ms, pause_ms)
         if run.answer is Answer.REJECT:
             return self._window.given_up(deliveries)
-        return Fate(Phase.ARCHIVED)
+        return DROPPED
 
     # -- what happens without them
 

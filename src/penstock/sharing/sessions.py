@@ -14,7 +14,7 @@ from penstock.errors import ErrorCode, Refused
 
 FINAL, INITIAL = -1, 0
 EPOCH_MAX = 0x7FFFFFFF
-PARTITIONS_MAX = 500_000
+PARTITIONS_MAX = 100_000
 """Over all sessions."""
 
 Who = tuple[str, str]

@@ -28,6 +28,9 @@ class Fate(NamedTuple):
     """When their pause ends, if they have one."""
 
 
+DONE, DROPPED = Fate(Phase.ACKNOWLEDGED), Fate(Phase.ARCHIVED)
+
+
 class DeadLetters(NamedTuple):
     """Records that are given up, to be written elsewhere."""
 
@@ -101,7 +104,7 @@ class Window:
         so, also to the next leader."""
         if self.limits.buries:
             return Fate(Phase.BURYING, max(deliveries, self.limits.deliveries))
-        return Fate(Phase.ARCHIVED)
+        return DROPPED
 
     def given_back(self, deliveries: int, now_ms: float, pause_ms: int) -> Fate:
         if deliveries >= self.limits.deliveries:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from penstock.sim.delays.history import DelayHistory
 from penstock.sim.groups.history import GroupHistory
 from penstock.sim.outcome import Outcome
 from penstock.sim.shares.history import ShareHistory
@@ -38,6 +39,7 @@ class History:
     group: GroupHistory = field(default_factory=GroupHistory)
     transactions: TransactionHistory = field(default_factory=TransactionHistory)
     shares: ShareHistory = field(default_factory=ShareHistory)
+    delays: DelayHistory = field(default_factory=DelayHistory)
 
     def send(self, producer: str, partition: int) -> Send:
         """The next value, which is used only once."""

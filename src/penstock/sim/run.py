@@ -13,6 +13,8 @@ from penstock.sim.admin import Admin
 from penstock.sim.checker import check
 from penstock.sim.client import SimClient
 from penstock.sim.cluster import Cluster
+from penstock.sim.delays.checker import check as check_delays
+from penstock.sim.delays.stage import play_delays
 from penstock.sim.groups.checker import check as check_group
 from penstock.sim.groups.group import KINDS, SimGroup
 from penstock.sim.groups.member import Member
@@ -79,9 +81,9 @@ def play(scenario: str, seed: int, trace: Trace | None = None, *, brokers: int =
     return Result(
         seed,
         findings,
-        len(history.sends),
+        len(history.sends) + len(history.delays.sends),
         len(history.group.commits),
-        len(history.transactions.transactions),
+        len(history.transactions.transactions) + len(history.delays.transactions.transactions),
         sum(step.ended is not None and not step.is_read for step in history.shares.steps),
         scheduler.callbacks,
         scheduler.now_s,
@@ -118,6 +120,7 @@ def _check(history: History) -> list[str]:
         *check_group(history.group),
         *check_transactions(history.transactions),
         *check_shares(history.shares),
+        *check_delays(history.delays),
     ]
 
 
@@ -125,6 +128,9 @@ async def _play(cluster: Cluster, history: History, scenario: Scenario) -> None:
     cluster.start()
     if scenario.interrupts_starts:
         _interrupt_starts(cluster)
+    if scenario.has_delays:
+        await play_delays(cluster, history.delays, scenario.faults)
+        return
     if scenario.habits is not None:
         await play_transactions(cluster, history.transactions, scenario.habits, scenario.faults)
         return

@@ -8,6 +8,7 @@ from random import Random
 
 from penstock.sim import corners, faults, flips, moves
 from penstock.sim.cluster import Cluster
+from penstock.sim.delays import corners as delay_corners
 from penstock.sim.keyed.fewer import fewer_partitions
 from penstock.sim.shares.stage import TEXTS as SHARE_TEXTS
 from penstock.sim.transactions import corners as txn_corners
@@ -40,6 +41,8 @@ class Scenario:
     """If given, the clients are those with transactions, in place of the usual ones."""
     has_shares: bool = False
     """Whether there are leaders that store shares, in place of clients."""
+    has_delays: bool = False
+    """Whether they are those with delays."""
 
 
 def _store_is_away(reason: str) -> bool:
@@ -79,6 +82,16 @@ def _shares(
     return Scenario(
         faults, {**SHARE_TEXTS, **(texts or {})}, may_exit, brokers_min=3, has_shares=True
     )
+
+
+def _delays(
+    faults: Faults,
+    texts: Mapping[str, str] | None = None,
+    may_exit: Callable[[str], bool] = _never,
+    brokers_min: int = 1,
+) -> Scenario:
+    all_texts = {**TEXTS, **(texts or {})}
+    return Scenario(faults, all_texts, may_exit, brokers_min=brokers_min, has_delays=True)
 
 
 ROOM = {"disk.free.min.bytes": "0"}
@@ -158,4 +171,12 @@ SCENARIOS: Mapping[str, Scenario] = {
         ROOM,
         lambda reason: _store_is_away(reason) or _disk_is_full(reason),
     ),
+    "delays-calm": _delays(faults.nothing),
+    "delays-kill": _delays(faults.kills),
+    "delays-stop": _delays(faults.stops),
+    "delays-power": _delays(faults.power_losses),
+    "delays-pause": _delays(faults.pauses),
+    "delays-network": _delays(faults.network_faults),
+    "delays-full": _delays(faults.full_disks, ROOM, _disk_is_full),
+    "delays-due": _delays(delay_corners.when_due, brokers_min=3),
 }

@@ -97,19 +97,22 @@ class Cursor:
         "left",
         "offset_delta",
         "start",
+        "stop",
         "timestamp_delta",
         "value_at",
         "value_size",
     )
 
-    def __init__(self, data: bytes, count: i64) -> None:
+    def __init__(self, data: bytes, count: i64, start: i64 = 0, stop: i64 = -1) -> None:
+        """Of all the data, or of what lies from `start` to before `stop`."""
         if count < 0:
             raise Malformed(f"a batch of {count} records")
         self.data = data
+        self.stop: i64 = len(data) if stop < 0 else stop
         self.left: i64 = count
         self.is_done = False
-        self.start: i64 = 0
-        self.end: i64 = 0
+        self.start: i64 = start
+        self.end: i64 = start
         self.offset_delta: i64 = -1
         self.timestamp_delta: i64 = 0
         self.key_at: i64 = 0
@@ -123,8 +126,8 @@ class Cursor:
         """To the next record; False after the last one, which must end where the data ends."""
         self.start = self.end
         if self.left == 0:
-            if self.end != len(self.data):
-                raise Malformed(f"{len(self.data) - self.end} bytes after the last record")
+            if self.end != self.stop:
+                raise Malformed(f"{self.stop - self.end} bytes after the last record")
             self.is_done = True
             return False
         self.left -= 1
@@ -132,10 +135,9 @@ class Cursor:
             at = self.read_fields()
         except IndexError:
             raise Malformed(f"the data ends within the record at {self.start}") from None
-        size = len(self.data)
-        if at != self.end or at > size:
+        if at != self.end or at > self.stop:
             raise Malformed(
-                f"the record at {self.start} ends at {at} and said {self.end}, of {size}"
+                f"the record at {self.start} ends at {at} and said {self.end}, of {self.stop}"
             )
         return True
 
@@ -231,22 +233,6 @@ class Span:
         self.end: i64 = cursor.end
 
 
-@final
-class Columns:
-    """Records as columns, for who takes many at once: a list for each field, of equal length."""
-
-    __slots__ = ("headers", "keys", "offsets", "size_bytes", "timestamps", "values")
-
-    def __init__(self) -> None:
-        self.offsets: list[int] = []
-        self.timestamps: list[int] = []
-        self.keys: list[bytes | None] = []
-        self.values: list[bytes | None] = []
-        self.headers: list[Headers] = []
-        self.size_bytes: i64 = 0
-        """Of keys, values and headers as they were in the batches."""
-
-
 def is_far(number: i64) -> bool:
     """Whether a sum with it might leave 64 bits."""
     return not -FARTHEST <= number <= FARTHEST
@@ -327,34 +313,6 @@ def pairs(data: bytes, count: i64) -> list[tuple[bytes | None, bytes | None]]:
     while cursor.advance():
         found.append((cursor.key(), cursor.value()))
     return found
-
-
-def add_columns(
-    columns: Columns,
-    data: bytes,
-    count: i64,
-    base_offset: i64,
-    base_timestamp: i64,
-    first: i64,
-    end: i64,
-    with_headers: bool,
-) -> None:
-    """The records of a batch whose offsets are from `first` to before `end`."""
-    if is_far(base_offset) or is_far(base_timestamp):
-        raise Malformed(f"base offset {base_offset} or timestamp {base_timestamp} out of range")
-    cursor = Cursor(data, count)
-    size_bytes: i64 = 0
-    while cursor.advance():
-        offset: i64 = base_offset + cursor.offset_delta
-        if first <= offset < end:
-            columns.offsets.append(offset)
-            columns.timestamps.append(later(base_timestamp, cursor.timestamp_delta))
-            columns.keys.append(cursor.key())
-            columns.values.append(cursor.value())
-            if with_headers:
-                columns.headers.append(cursor.headers())
-            size_bytes += cursor.end - cursor.start
-    columns.size_bytes += size_bytes
 
 
 def spans(cursor: Cursor, most: i64 = ALL) -> list[Span]:

@@ -9,8 +9,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_type
 
-from penstock import Admin, AsyncConsumer, AsyncProducer, Consumer, Producer
-from penstock.sdk import Delivered, Int64, Json, Message, Sending, TopicPartition, raw
+from penstock import (
+    Admin,
+    AsyncConsumer,
+    AsyncProducer,
+    AsyncQueue,
+    Consumer,
+    Producer,
+    Queue,
+)
+from penstock.sdk import (
+    AsyncJob,
+    Delivered,
+    Int64,
+    Job,
+    Json,
+    Message,
+    Sending,
+    TopicPartition,
+    raw,
+)
 from penstock.testing import Broker
 
 AT = "127.0.0.1:9092"
@@ -54,6 +72,41 @@ def send() -> None:
         dumps.send("dumps", "text")  # type: ignore[arg-type]
     Producer(AT, delivery="exactly-onse", transactional_id="a")  # type: ignore[call-overload]
     Producer(AT, tune="fast")  # type: ignore[call-overload]
+
+
+def scale(job: Job[Order]) -> None:
+    assert_type(job.value.item, str)
+
+
+async def scale_soon(job: AsyncJob[Order]) -> None:
+    assert_type(job.value.item, str)
+
+
+def work() -> None:
+    with Queue(AT, "mails", group="g", prefetch=4) as queue:
+        assert_type(queue.put("a", key="k", tags={"a": "b"}, delay=3.5), Delivered)
+        assert_type(queue.get(timeout=1).value, str)
+        queue.put(Order("book"))  # type: ignore[arg-type]
+        queue.work(scale)  # type: ignore[arg-type]
+    with Queue(AT, "orders", serializer=Json(Order)) as orders:
+        orders.put(Order("book"))
+        assert_type(orders.work(scale, concurrency=2), int)
+        orders.put("book")  # type: ignore[arg-type]
+    with Queue(AT, "dumps", serializer=Hex(), key_serializer=Int64()) as dumps:
+        for job in dumps:
+            assert_type(job.value, bytes)
+            job.nack(delay=1)
+    Queue(AT, "mails", start="now")  # type: ignore[call-overload]
+
+
+async def work_soon() -> None:
+    async with AsyncQueue(AT, "orders", serializer=Json(Order)) as orders:
+        assert_type(await orders.put(Order("book")), Delivered)
+        async for job in orders:
+            assert_type(job, AsyncJob[Order])
+            await job.ack(wait=False)
+        await orders.work(scale_soon)
+        await orders.work(scale)  # type: ignore[arg-type]
 
 
 def read() -> None:

@@ -14,9 +14,10 @@ PROGRAM = Path(__file__).parent / "program.py"
 
 def test_the_documentation_and_a_program_pass_a_strict_type_checker(tmp_path: Path) -> None:
     files = [PROGRAM]
-    for each in snippets(ROOT / "docs" / "sdk.md"):
-        files.append(tmp_path / f"sdk_line_{each.line}.py")
-        files[-1].write_text(each.text)
+    for page in ("sdk", "queues"):
+        for each in snippets(ROOT / "docs" / f"{page}.md"):
+            files.append(tmp_path / f"{page}_line_{each.line}.py")
+            files[-1].write_text(each.text)
     checked = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"),

@@ -58,7 +58,7 @@ def test_a_record_of_a_transaction_that_has_ended_meanwhile_is_noticed(
 ) -> None:
     """A coordinator that is another broker is asked, and something may happen meanwhile."""
     monkeypatch.setattr(ProducerStates, "ended", lambda *_: 0)
-    assert is_caught("txn-late-produce", brokers=3, first=43)
+    assert is_caught("txn-late-produce", brokers=3, first=124)
 
 
 def test_markers_before_the_decision_is_safe_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ def share_fetch(
         if (batches := each.acknowledgement_batches)
     ]
     fetching = ShareFetching(broker, request, session, {each.place: each for each in said})
+    fetching.end_session()  # at once, as nobody does if the connection is lost
     return once_stored(said, fetching.outcome)
 
 
@@ -107,12 +108,19 @@ class ShareFetching:
 
     def outcome(self) -> Outcome[ShareFetchResponse]:
         request = self.request
-        if request.share_session_epoch == FINAL:
-            self.broker.shared.release(self.session, were_delivered=False)
+        if self.end_session():
             return self.answer()
         if request.is_renew_ack or request.max_records <= 0:
             return self.answer()
         return self.look_at_all()
+
+    def end_session(self) -> bool:
+        """If this is its last request: others may have what it has. What was said with it and could
+        not be stored is left to them as well."""
+        if self.request.share_session_epoch != FINAL:
+            return False
+        self.broker.shared.release(self.session, were_delivered=False)
+        return True
 
     def look_at_all(self) -> Outcome[ShareFetchResponse]:
         return in_slices(self.broker, self.gather(), self.found)

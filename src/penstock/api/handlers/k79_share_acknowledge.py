@@ -36,11 +36,15 @@ def share_acknowledge(
         if (batches := each.acknowledgement_batches)
     ]
 
-    def then() -> ShareAcknowledgeResponse:
+    def end() -> None:
         if request.share_session_epoch == FINAL:
             broker.shared.release(session, were_delivered=False)
+
+    def then() -> ShareAcknowledgeResponse:
+        end()
         return _answer(broker, who[0], said)
 
+    end()  # at once, as nobody does if the connection is lost; then what could not be stored
     return once_stored(said, then)
 
 

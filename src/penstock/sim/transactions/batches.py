@@ -4,7 +4,7 @@ acknowledged, and those of one leader in one request."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.coordination.transaction.state import NOBODY, Identity
@@ -22,7 +22,15 @@ from penstock.wire.messages.k00_produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from penstock.wire.records import Record
+from penstock.wire.records import Headers, Record
+
+HeadersOf = Callable[[int], Headers]
+"""Of a value."""
+
+
+def without_headers(_value: int) -> Headers:
+    return ()
+
 
 Spot = tuple[str, int]
 PRODUCE_TIMEOUT_MS = 5000
@@ -54,12 +62,14 @@ class Batches:
         self._unacknowledged.clear()
         self.is_doubtful = False
 
-    def add(self, topic: str, values: Mapping[int, list[int]]) -> None:
+    def add(
+        self, topic: str, values: Mapping[int, list[int]], headers: HeadersOf = without_headers
+    ) -> None:
         self.is_doubtful = True
         for partition, some in values.items():
             spot = topic, partition
             records = [
-                Record(number, BEGINNING_MS, None, b"%d" % value)
+                Record(number, BEGINNING_MS, None, b"%d" % value, headers(value))
                 for number, value in enumerate(some)
             ]
             data = build_batch(

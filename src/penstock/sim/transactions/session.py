@@ -15,7 +15,7 @@ from penstock.coordination.transaction.state import NOBODY, Identity
 from penstock.sim.client import RETRY_S, Unreached
 from penstock.sim.outcome import Outcome
 from penstock.sim.transactions.asking import OF_GROUP, OF_TRANSACTION, Asking
-from penstock.sim.transactions.batches import Batches
+from penstock.sim.transactions.batches import Batches, HeadersOf, without_headers
 from penstock.sim.transactions.history import Transaction
 from penstock.sim.transactions.topics import GROUP, SOURCE
 from penstock.sim.transactions.verdicts import Fenced, MustAbort, judge
@@ -92,13 +92,15 @@ class Session:
 
     # In a transaction
 
-    async def write(self, topic: str, values: Mapping[int, list[int]]) -> None:
+    async def write(
+        self, topic: str, values: Mapping[int, list[int]], headers: HeadersOf = without_headers
+    ) -> None:
         """Values by partition. Raises MustAbort and Fenced."""
         await self.add(topic, values)
         self._has_begun = True
         version = self.client.random.choice(self.produce_versions)
         batches = self._batches
-        batches.add(topic, values)
+        batches.add(topic, values, headers)
         await self.until_answered(lambda: batches.send(version), may_give_up=True)
 
     async def commit_offsets(self, transaction: Transaction) -> None:

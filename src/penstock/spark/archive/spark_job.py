@@ -10,6 +10,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from penstock.spark.archive.tasks import Job, run_task
 from penstock.spark.rounds import JobReader, JobSource, Rounds
 from penstock.spark.tables.files import DataFile
+from penstock.spark.workers import keep_modules_out_of_collections
 
 _KINDS = {"path": StringType(), "partition": IntegerType(), "log_id": StringType()}
 
@@ -19,6 +20,7 @@ class ArchiveReader(JobReader):
         return [InputPartition(number) for number in range(len(Job.from_json(self._job).tasks))]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
+        keep_modules_out_of_collections()
         return (tuple(file) for file in run_task(Job.from_json(self._job), partition.value))
 
 

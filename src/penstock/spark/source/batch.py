@@ -12,6 +12,7 @@ from penstock.spark.source.bounds import Bounds, check_starts
 from penstock.spark.source.options import SourceOptions
 from penstock.spark.source.ranges import into_tasks, ranges_between
 from penstock.spark.source.reading import Ranges, read_rows
+from penstock.spark.workers import keep_modules_out_of_collections
 
 
 class BatchReader(DataSourceReader):
@@ -29,4 +30,5 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Ranges)
+        keep_modules_out_of_collections()
         return read_rows(self._options, partition.ranges)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -17,30 +18,34 @@ from pyspark.sql.types import (
 )
 
 from penstock.client.ranges import Range
-from penstock.client.reader import UNCOMPRESSED_BYTES_MAX, Arrived, damaged
+from penstock.client.reader import Arrived, damaged
 from penstock.errors import Malformed, Refused
-from penstock.wire.batch_builder import near_base, records_of
-from penstock.wire.records import Columns, Headers, add_columns
+from penstock.spark.source import arrays
+from penstock.spark.source.sections import Section, section_of
+from penstock.wire.places import Places, Runs, add_places
+from penstock.wire.records import Cursor
 
 ROWS_MAX = 20_000
-BYTES_MAX = 16 << 20
+BYTES_MAX = 4 << 20
 """Of one Arrow batch, as near as whole batches of records come to it."""
+ENOUGH_BYTES = 1 << 20
+"""For an Arrow batch, where more would have to be copied together."""
+DATA_BYTES_MAX = 64 << 20
+"""Of what one is gathered from: an answer may hold much besides, such as what was aborted."""
 
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
-_TIME_MS_MAX = (2**63 - 1) // 1000
 
-_HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
 _FIELDS = [
     ("key", pa.binary()),
     ("value", pa.binary()),
     ("topic", pa.string()),
     ("partition", pa.int32()),
     ("offset", pa.int64()),
-    ("timestamp", pa.timestamp("us", tz="UTC")),
+    ("timestamp", arrays.TIME),
     ("timestampType", pa.int32()),
 ]
 ARROW = pa.schema(_FIELDS)
-ARROW_WITH_HEADERS = pa.schema([*_FIELDS, ("headers", pa.list_(_HEADER))])
+ARROW_WITH_HEADERS = pa.schema([*_FIELDS, ("headers", pa.list_(arrays.HEADER))])
 
 SPARK = StructType(
     [
@@ -66,84 +71,81 @@ class Rows:
         self._with_headers = with_headers
         self._topic = pa.scalar(place.topic, pa.string())
         self._partition = pa.scalar(place.partition, pa.int32())
-        self._columns = Columns()
-        self._kinds: list[tuple[int, int]] = []
-        """Kinds of timestamps, and of how many rows each."""
+        self._start()
+
+    def _start(self) -> None:
+        self._places = Places(self._place.end, self._with_headers)
+        self._kinds = Runs()
+        """Of timestamps."""
+        self._data: list[bytes] = []
+        """What the places lie in, one behind the other."""
+        self._data_bytes = 0
 
     def batches(self, arrived: Iterable[Arrived]) -> Iterator[pa.RecordBatch]:
         for each in arrived:
-            self._add(each)
+            with self._telling_damage(each):
+                section = section_of(each)
+            if self._is_enough_before(section.data):
+                yield from self._taken()
+            with self._telling_damage(each):
+                self._add(each, section)
             if self._is_full:
-                yield self._taken()
-        if self._columns.offsets:
-            yield self._taken()
+                yield from self._taken()
+        yield from self._taken()
+
+    @contextmanager
+    def _telling_damage(self, arrived: Arrived) -> Iterator[None]:
+        try:
+            yield
+        except (Malformed, Refused) as error:
+            raise damaged(str(self._place), arrived.header.base_offset, str(error)) from None
+
+    def _is_enough_before(self, data: bytes) -> bool:
+        """Whether data that lies elsewhere begins an Arrow batch of its own, as what is gathered
+        from several places has to be copied once more."""
+        is_elsewhere = bool(self._data) and data is not self._data[-1]
+        return is_elsewhere and self._places.size_bytes >= ENOUGH_BYTES
 
     @property
     def _is_full(self) -> bool:
-        columns = self._columns
-        return len(columns.offsets) >= ROWS_MAX or columns.size_bytes >= self._bytes_max
+        places = self._places
+        is_large = places.size_bytes >= self._bytes_max or self._data_bytes >= DATA_BYTES_MAX
+        return places.count >= ROWS_MAX or is_large
 
-    def _add(self, arrived: Arrived) -> None:
-        header, before = arrived.header, len(self._columns.offsets)
-        base_timestamp, beyond = near_base(header.base_timestamp)
-        try:
-            add_columns(
-                self._columns,
-                records_of(arrived.data, UNCOMPRESSED_BYTES_MAX),
-                header.record_count,
-                header.base_offset,
-                base_timestamp,
-                arrived.wanted_from,
-                self._place.end,
-                self._with_headers,
-            )
-        except (Malformed, Refused) as error:
-            raise damaged(str(self._place), header.base_offset, str(error)) from None
-        count = len(self._columns.offsets) - before
-        if header.has_log_append_time:
-            self._columns.timestamps[before:] = [header.max_timestamp] * count
-        elif beyond:
-            told = self._columns.timestamps[before:]
-            self._columns.timestamps[before:] = [each + beyond for each in told]
-        self._note_kind(LOG_APPEND_TIME if header.has_log_append_time else CREATE_TIME, count)
+    def _add(self, arrived: Arrived, section: Section) -> None:
+        if not self._data or section.data is not self._data[-1]:
+            self._data.append(section.data)
+            self._data_bytes += len(section.data)
+        header, before = arrived.header, self._places.count
+        is_same_time = header.has_log_append_time
+        add_places(
+            self._places,
+            Cursor(section.data, header.record_count, section.start, section.stop),
+            self._data_bytes - len(section.data),
+            arrived.wanted_from,
+            header.base_offset,
+            header.max_timestamp if is_same_time else header.base_timestamp,
+            is_same_time,
+        )
+        if self._places.count > before:
+            self._kinds.note(before, LOG_APPEND_TIME if is_same_time else CREATE_TIME)
 
-    def _note_kind(self, kind: int, count: int) -> None:
-        if self._kinds and self._kinds[-1][0] == kind:
-            count += self._kinds.pop()[1]
-        self._kinds.append((kind, count))
-
-    def _taken(self) -> pa.RecordBatch:
-        columns, kinds = self._columns, self._kinds
-        self._columns, self._kinds = Columns(), []
-        count = len(columns.offsets)
+    def _taken(self) -> Iterator[pa.RecordBatch]:
+        """What is gathered, if that is anything."""
+        places, kinds, data = self._places, self._kinds, self._data
+        self._start()
+        if not places.count:
+            return
+        buffer = pa.py_buffer(data[0] if len(data) == 1 else b"".join(data))
         made = [
-            pa.array(columns.keys, pa.binary()),
-            pa.array(columns.values, pa.binary()),
-            pa.repeat(self._topic, count),
-            pa.repeat(self._partition, count),
-            pa.array(columns.offsets, pa.int64()),
-            _microseconds(columns.timestamps),
-            pa.concat_arrays([pa.repeat(pa.scalar(kind, pa.int32()), n) for kind, n in kinds]),
+            arrays.keys(places, buffer),
+            arrays.values(places, buffer),
+            pa.repeat(self._topic, places.count),
+            pa.repeat(self._partition, places.count),
+            arrays.offsets(places),
+            arrays.times(places),
+            arrays.repeated(kinds, places.count, pa.int32()),
         ]
-        if not self._with_headers:
-            return pa.record_batch(made, schema=ARROW)
-        return pa.record_batch([*made, _headers(columns.headers)], schema=ARROW_WITH_HEADERS)
-
-
-def _microseconds(milliseconds: list[int]) -> pa.Array:
-    """What is too far away to be told in microseconds becomes the farthest that is not."""
-    if max(milliseconds) > _TIME_MS_MAX or min(milliseconds) < -_TIME_MS_MAX:
-        milliseconds = [max(-_TIME_MS_MAX, min(_TIME_MS_MAX, each)) for each in milliseconds]
-    found = pa.array(milliseconds, pa.timestamp("ms", tz="UTC"))
-    return found.cast(pa.timestamp("us", tz="UTC"))
-
-
-def _headers(rows: list[Headers]) -> pa.Array:
-    """A record without any has null, as in Spark's Kafka source. Names are text there."""
-    if not any(rows):
-        return pa.nulls(len(rows), pa.list_(_HEADER))
-    told = [
-        [{"key": name.decode(errors="replace"), "value": value} for name, value in row] or None
-        for row in rows
-    ]
-    return pa.array(told, pa.list_(_HEADER))
+        if self._with_headers:
+            made.append(arrays.headers(places.headers))
+        yield pa.record_batch(made, schema=ARROW_WITH_HEADERS if self._with_headers else ARROW)

@@ -12,7 +12,7 @@ from penstock.client.ranges import Range
 from penstock.spark.source.offsets import Offsets
 from penstock.spark.source.options import SourceOptions
 
-ROWS_A_TASK = 50_000
+ROWS_A_TASK = 100_000
 
 
 def ranges_between(start: Offsets, end: Offsets) -> list[Range]:

@@ -32,6 +32,7 @@ from penstock.spark.source.offsets import Offsets
 from penstock.spark.source.options import SourceOptions
 from penstock.spark.source.ranges import into_tasks, ranges_between
 from penstock.spark.source.reading import Ranges, read_rows
+from penstock.spark.workers import keep_modules_out_of_collections
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +147,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Ranges)
+        keep_modules_out_of_collections()
         return read_rows(self._options, partition.ranges)
 
     def commit(self, end: dict[str, Any]) -> None:

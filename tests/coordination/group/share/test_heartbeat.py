@@ -62,11 +62,12 @@ def test_all_of_fifty_members_have_the_one_partition() -> None:
 
 
 def test_a_member_that_leaves_leaves_its_partitions_to_the_others() -> None:
-    stage, topic = ready(2, "m1", "m2")
-    assert stage.meet("m1") == {topic: {0}}
-    answer = stage.beat("m2", -1)
-    assert (answer.member_id, answer.member_epoch) == ("m2", -1)
-    assert stage.meet("m1") == {topic: {0, 1}}
+    stage, topic = ready(30, "m1", "m2", "m3")
+    assert stage.meet("m1") == {topic: set(range(20))}
+    for name in ("m2", "m3"):
+        answer = stage.beat(name, -1)
+        assert (answer.member_id, answer.member_epoch) == (name, -1)
+    assert stage.meet("m1") == {topic: set(range(30))}
 
 
 def test_a_member_that_is_silent_for_too_long_is_gone() -> None:
@@ -111,7 +112,7 @@ def test_members_of_another_coordinator_are_given_the_time_to_find_this_one() ->
     stage.pass_ms(44_000)
     stage.reload()
     stage.pass_ms(44_000)
-    assert stage.meet("m1") == {topic: {0}}
+    assert stage.meet("m1") == {topic: {0, 1}}
     stage.pass_ms(1_001)
     assert stage.body.members.keys() == {"m1"}
 
@@ -200,11 +201,11 @@ def test_a_member_may_change_its_mind() -> None:
 
 
 def test_the_group_is_the_same_for_another_coordinator() -> None:
-    stage, topic = ready(3, "m1", "m2")
+    stage, topic = ready(30, "m1", "m2", "m3")
     before = dict(stage.body.members)
     stage.reload(keeps_ends=False)
     assert stage.body.members == before
-    assert stage.meet("m2") == {topic: {1}}
+    assert stage.meet("m2") == {topic: set(range(10, 30))}
 
 
 @pytest.mark.parametrize("name", ["eu", "__consumer_offsets"])

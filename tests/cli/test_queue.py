@@ -1,0 +1,147 @@
+"""`penstock queue`: what waits, what is next, what was given up and is sent back, and dropped."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.broker_process import BrokerProcess
+from tests.cli.conftest import Penstock
+from tests.group_stage import wait_until
+
+from penstock import Queue
+
+LIMIT_S = 60
+
+
+def stats(penstock: Penstock, topic: str) -> Any:
+    return json.loads(penstock("queue", "stats", topic, "--json").stdout)
+
+
+def documents(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def letters_are(penstock: Penstock, topic: str, count: int) -> bool:
+    (group,) = stats(penstock, topic)["groups"]
+    return bool(group["dead_letters"]["count"] == count)
+
+
+@pytest.fixture
+def jobs(broker: BrokerProcess, penstock: Penstock, topic: str) -> str:
+    """A queue with ten jobs, of which two were rejected, three were done, and five wait."""
+    Queue.ensure(broker.address, topic, partitions=1, dead_letters=True)
+    with Queue(broker.address, topic) as queue:
+        for number in range(10):
+            queue.put(f"job {number}", key=f"k{number}", tags={"number": str(number)})
+        for number in range(5):
+            job = queue.get(timeout=LIMIT_S)
+            assert job.value == f"job {number}"
+            job.reject() if number < 2 else job.ack()
+    wait_until(lambda: letters_are(penstock, topic, 2), "two letters are written")
+    return topic
+
+
+def test_what_waits_is_told_for_each_group(penstock: Penstock, jobs: str) -> None:
+    told = {
+        "group": jobs,
+        "state": "Empty",
+        "members": 0,
+        "waiting": 5,
+        "partitions": [{"partition": 0, "start": 5, "waiting": 5}],
+        "dead_letters": {"topic": f"dlq.{jobs}", "count": 2, "copies": True},
+    }
+    assert stats(penstock, jobs) == {"queue": jobs, "groups": [told]}
+    shown = penstock("queue", "stats", jobs).stdout.splitlines()[1].split()
+    assert shown == [jobs, "Empty", "0", "5", "2", f"dlq.{jobs}"]
+
+
+def test_the_next_messages_are_shown_and_not_taken(penstock: Penstock, jobs: str) -> None:
+    for _ in range(2):
+        assert penstock("queue", "peek", jobs, "--count", "2").stdout == "job 5\njob 6\n"
+    shown = documents(penstock("queue", "peek", jobs, "--json").stdout)
+    assert [each["offset"] for each in shown] == [5, 6, 7, 8, 9]
+
+
+def test_dead_letters_are_shown_with_their_cause(penstock: Penstock, jobs: str) -> None:
+    shown = documents(penstock("queue", "peek", jobs, "--dead", "--json").stdout)
+    assert [each["value"] for each in shown] == ["job 0", "job 1"]
+    headers = {each["key"]: each["value"] for each in shown[1]["headers"]}
+    assert headers["__dlq.errors.topic"] == jobs
+    assert headers["__dlq.errors.offset"] == "1"
+    assert headers["__dlq.errors.message"]
+
+
+def test_dead_letters_are_sent_back_once(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    done = penstock("queue", "redrive", jobs, "--yes")
+    assert done.stdout == f"sent 2 dead letters back to {jobs}\n", done.output
+    assert letters_are(penstock, jobs, 0)
+    again = penstock("queue", "redrive", jobs, "--yes")
+    assert again.exit_code == 1
+    assert "no dead letters" in again.stderr
+    with Queue(broker.address, jobs) as queue:
+        got = [queue.get(timeout=LIMIT_S) for _ in range(7)]
+        assert [job.value for job in got] == [*(f"job {n}" for n in range(5, 10)), "job 0", "job 1"]
+        assert (got[-1].key, got[-1].tags) == ("k1", {"number": "1"})
+        for job in got:
+            job.ack()
+
+
+def test_letters_of_another_queue_stay_where_they_are(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    other = f"{jobs}.other"
+    Queue.ensure(broker.address, other, partitions=1, dead_letters=f"dlq.{jobs}")
+    with Queue(broker.address, other) as queue:
+        queue.put("mine")
+        queue.get(timeout=LIMIT_S).reject()
+    wait_until(lambda: letters_are(penstock, jobs, 3), "the letter of the other is there, too")
+    done = json.loads(penstock("queue", "redrive", other, "--yes", "--json").stdout)
+    assert done == {"queue": other, "group": other, "sent": 1, "left": 2}
+    done = json.loads(penstock("queue", "redrive", jobs, "--yes", "--json").stdout)
+    assert done == {"queue": jobs, "group": jobs, "sent": 2, "left": 1}
+    assert letters_are(penstock, jobs, 3)
+
+
+def test_all_that_waits_is_dropped_for_a_group(penstock: Penstock, jobs: str) -> None:
+    done = penstock("queue", "purge", jobs, "--group", jobs, "--yes")
+    assert done.stdout == f"dropped 5 messages of {jobs}\n", done.output
+    assert stats(penstock, jobs)["groups"][0]["waiting"] == 0
+    assert len(penstock("consume", jobs).stdout.splitlines()) == 10, "the records are still there"
+
+
+def test_all_that_waits_is_dropped_for_everybody_under_its_members(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    with Queue(broker.address, jobs, prefetch=1) as queue:
+        job = queue.get(timeout=LIMIT_S)
+        assert penstock("queue", "purge", jobs, "--yes").exit_code == 0
+        job.ack()
+        queue.put("new")
+        seen = [queue.get(timeout=LIMIT_S)]
+        while seen[-1].value != "new":  # one may have been on its way
+            seen.append(queue.get(timeout=LIMIT_S))
+        assert len(seen) <= 2
+        for each in seen:
+            each.ack()
+
+
+def test_what_is_not_there_is_told_with_what_to_do(
+    broker: BrokerProcess, penstock: Penstock, topic: str
+) -> None:
+    penstock("topic", "create", topic)
+    done = penstock("queue", "redrive", topic, "--yes")
+    assert done.exit_code == 1
+    assert "no share group" in done.stderr
+    with Queue(broker.address, topic) as queue:
+        queue.put("one")
+        queue.get(timeout=LIMIT_S).ack()
+    done = penstock("queue", "redrive", topic, "--yes")
+    assert done.exit_code == 1
+    assert "errors.deadletterqueue.topic.name" in done.stderr
+    done = penstock("queue", "peek", topic, "--group", "nobody")
+    assert done.exit_code == 1
+    assert topic in done.stderr

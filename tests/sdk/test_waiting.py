@@ -50,10 +50,11 @@ def read(consumer: Consumer[Any], count: int) -> list[Message[Any]]:
 def test_a_message_comes_when_it_is_due_and_says_so(
     producer: Producer, consumer_of: Callable[..., Consumer[Any]], delays: str
 ) -> None:
-    due = datetime.now(UTC) + timedelta(seconds=1)
-    late = producer.send(delays, "late", deliver_at=due, tags={"tier": "gold"}, key="k")
-    producer.send(delays, "soon", delay=0.3)
-    producer.send(delays, "now").result(WAIT_S)
+    producer.send(delays, "now", partition=0).result(WAIT_S)
+    due = datetime.now(UTC) + timedelta(seconds=2)
+    tags = {"tier": "gold"}
+    late = producer.send(delays, "late", deliver_at=due, tags=tags, key="k", partition=0)
+    producer.send(delays, "soon", delay=0.1, partition=0)
     now, soon, last = read(consumer_of(delays), 3)
     assert [each.value for each in (now, soon, last)] == ["now", "soon", "late"]
     assert now.scheduled_id is None

@@ -222,6 +222,7 @@ class Tended:
             epoch = leader.epoch
             copies = Copies(leader.log, leader.high_watermark, entries)
             await self._broker.in_steps(copies.read())
+            await asyncio.sleep(0)
             await self._broker.in_steps(self._append(leader, epoch, schedule, copies))
             return 0 if self._may_deliver(leader) else LOOK_MS
         next_ms = pending.next_ms
@@ -249,6 +250,7 @@ class Tended:
             for number, copy in enumerate(waiting, done.base_offset):
                 schedule.pending.set_aside(copy.entry.id, number)
             self._door.settle()
+            yield None
 
     def _miss(self, schedule: Schedule, entry: Entry) -> None:
         """It was deleted; or it is damaged, and stays until the partition is read anew."""

@@ -235,6 +235,18 @@ def test_what_fell_due_while_the_broker_was_away_comes_at_once_and_in_order(
     assert listed(own_broker.address, "orders") == []
 
 
+def test_a_delay_counts_from_the_append_where_the_broker_sets_the_time(
+    broker: BrokerProcess, topic: str, reader: Callable[..., Reader]
+) -> None:
+    create(broker.address, topic, message_timestamp_type="LogAppendTime")
+    began = now_ms()
+    sent(broker, topic, ("later", {AFTER: str(SOON_MS)}), ("past", {AT: "1"}))
+    watcher = reader(broker, topic)
+    watcher.until(lambda: len(watcher.found) == 2, "both deliveries")
+    assert watcher.values == ["past", "later"]
+    assert watcher.found[1].time_ms >= began + SOON_MS
+
+
 async def test_aiokafka_sends_and_reads_delayed_messages(
     broker: BrokerProcess, delays: str
 ) -> None:

@@ -17,7 +17,7 @@ from penstock.delays import stored
 from penstock.delays.copies import Copies, Copy, delivery, portions
 from penstock.delays.folding import catch_up, off_loop
 from penstock.delays.pending import UNREADABLE, Entry
-from penstock.delays.schedule import Schedule
+from penstock.delays.schedule import NOT_READ, Schedule
 from penstock.errors import Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import Amiss
@@ -42,6 +42,7 @@ LOOK_MS = 1000
 failure."""
 CLOCK_MS = 10_000
 """How often it is looked at the clock, which may have been set, while something is pending."""
+STOPPED_AT_ONCE = 50
 KEPT_BYTES, KEPT_LOOK = 64 << 20, 1000
 """Of a log that are gone through again after a start, at most; looked at after so many offsets."""
 
@@ -59,8 +60,9 @@ class Delivering:
         """What is known is written down, for a start that need not read it again."""
         tended = list(self._tended.values())
         self._tended.clear()
-        for each in tended:
-            await each.stop()
+        for start in range(0, len(tended), STOPPED_AT_ONCE):
+            some = tended[start : start + STOPPED_AT_ONCE]
+            await asyncio.gather(*(each.stop() for each in some))
 
     def follow(self, changed: Changed) -> None:
         """Topics, settings or leaders are others."""
@@ -111,6 +113,8 @@ class Tended:
         self._kept_at = self._looked_at = 0
         """How large the log was when its schedule was last written down, and how far that was when
         it was last looked at."""
+        self._kept_offset = NOT_READ
+        """What the file beside the log stands for."""
         self._seen = 0
         """The high watermark when it was last looked at."""
         self._woken = asyncio.Event()
@@ -269,6 +273,7 @@ class Tended:
                 schedule = yield from stored.decode(data)
             except (stored.Unreadable, OSError) as problem:
                 log.warning("%s cannot be read, and is made anew: %r", path, problem)
+        self._kept_offset = schedule.offset
         if not schedule.is_read:
             schedule.begin(partition.start_offset)
         self._broker.schedules.replace(partition, schedule)
@@ -285,8 +290,10 @@ class Tended:
 
     async def _keep(self, partition: PartitionLog) -> None:
         schedule = self._broker.schedules.of(partition)
-        if schedule.is_read and partition.has_folder and not partition.is_deleted:
-            await self._broker.in_steps(_write(partition, schedule))
+        if not schedule.is_read or schedule.offset == self._kept_offset:
+            return
+        if partition.has_folder and not partition.is_deleted:
+            self._kept_offset = await self._broker.in_steps(_write(partition, schedule))
 
 
 def _built(some: Sequence[Copy]) -> Steps[bytearray]:
@@ -296,11 +303,13 @@ def _built(some: Sequence[Copy]) -> Steps[bytearray]:
     return (yield from off_loop(lambda: delivery(some)))
 
 
-def _write(partition: PartitionLog, schedule: Schedule) -> Steps[None]:
-    """Nothing, where the schedule has gone on meanwhile: the next time will do."""
+def _write(partition: PartitionLog, schedule: Schedule) -> Steps[int]:
+    """The offset that it stands for; NOT_READ, and nothing is written, where the schedule has gone
+    on meanwhile: the next time will do."""
     before = schedule.offset, schedule.floor, len(schedule)
     data = yield from stored.encode(schedule)
     if before != (schedule.offset, schedule.floor, len(schedule)):
-        return
+        return NOT_READ
     path = f"{partition.folder}/{stored.FILE}"
     yield from off_loop(lambda: partition.disk.write_whole(path, data))
+    return before[0]

@@ -79,6 +79,15 @@ def test_a_list_has_what_waits_by_when_it_is_due(
     assert admin.schedules.list(delays, limit=1) == (one,)
 
 
+def test_the_values_of_what_waits_are_read_by_a_classic_group(
+    producer: Producer, consumer_of: Callable[..., Consumer[Any]], delays: str
+) -> None:
+    producer.send(delays, "now").result(WAIT_S)
+    place = producer.send(delays, "later", delay=HOUR).result(WAIT_S)
+    (found,) = read(consumer_of(f"{delays}.scheduled", protocol="classic"), 1)
+    assert (found.value, found.partition, found.offset) == ("later", place.partition, place.offset)
+
+
 def test_a_message_that_was_cancelled_is_gone_and_cannot_be_cancelled_again(
     producer: Producer, admin: Admin, delays: str
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import Queue
-from penstock.sdk import Empty, LockLost
+from penstock.sdk import Empty, LockLost, Misconfigured
 from penstock.testing import Broker, running_broker
 
 WAIT_S = 30.0
@@ -130,3 +130,32 @@ def test_what_was_prefetched_and_not_taken_goes_to_others_and_does_not_count(
         counts.append(job.delivery_count)
         job.ack()
     assert set(counts) == {1}
+
+
+def test_what_was_prefetched_behind_a_slow_job_does_not_count_either(
+    make: Callable[..., Queue[Any]],
+) -> None:
+    queue = make(prefetch=50)
+    queue.put_many([str(number) for number in range(60)])
+    for _ in range(30):
+        queue.get(WAIT_S).ack()
+    slow = queue.get(WAIT_S)
+    wait_for(lambda: len(queue.desk.member().shelf), "records that wait")
+    other, counts = make(prefetch=0), list[int]()
+    while len(counts) < 29:
+        job = other.get(WAIT_S)
+        counts.append(job.delivery_count)
+        job.ack()
+    assert set(counts) == {1}
+    slow.ack()
+
+
+def test_a_delay_that_brokers_do_not_take_is_refused_before_anything_is_said(
+    make: Callable[..., Queue[Any]],
+) -> None:
+    queue = make()
+    queue.put("one")
+    job = queue.get(WAIT_S)
+    with pytest.raises(Misconfigured, match="more than a day"):
+        job.nack(delay=86_401)
+    job.ack()

@@ -315,6 +315,10 @@ class Link:
         """Another broker leads it, and knows nothing of what we have."""
         self._lose([each for each in self._all_held() if each.place == place])
 
+    def lose_dropped(self, now: float) -> None:
+        """What nobody works on any more, once its lock has ended by itself."""
+        self._lose([each for each in self._all_held() if each.is_dropped(now)])
+
     def lose_all(self, error: ClientError) -> None:
         """The connection, or the session on it, is over."""
         self.connection.close()

@@ -42,6 +42,7 @@ class Locks:
         for link in self._links:
             if link.can_renew:
                 self._renew(link, now)
+            link.lose_dropped(now)
         self._give_back(now)
 
     def _renew(self, link: Link, now: float) -> None:

@@ -68,6 +68,7 @@ def test_a_job_that_nobody_has_any_more_comes_to_others(make: Callable[..., Queu
     gc.collect()
     again = other.get(WAIT_S)
     assert again.delivery_count == 2
+    wait_for(lambda: not queue.desk.member().held_count, "nobody remembers it")
     again.ack()
 
 

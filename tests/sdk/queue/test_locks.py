@@ -136,7 +136,9 @@ def test_what_was_prefetched_and_not_taken_goes_to_others_and_does_not_count(
 def test_what_was_prefetched_behind_a_slow_job_does_not_count_either(
     make: Callable[..., Queue[Any]],
 ) -> None:
+    """The lock is a longer one: it would count if it ended before the job is given back."""
     queue = make(prefetch=50)
+    Queue.ensure(queue.desk.bootstrap, queue.topic, lock=12)
     queue.put_many([str(number) for number in range(60)])
     for _ in range(30):
         queue.get(WAIT_S).ack()
@@ -160,3 +162,22 @@ def test_a_delay_that_brokers_do_not_take_is_refused_before_anything_is_said(
     with pytest.raises(Misconfigured, match="more than a day"):
         job.nack(delay=86_401)
     job.ack()
+
+
+def test_it_takes_none_with_it_either_where_the_queue_is_closed_at_once(
+    make: Callable[..., Queue[Any]],
+) -> None:
+    queue, other = make(max_processing=0.1, prefetch=10), make()
+    queue.put("lost")
+    lost = queue.get(WAIT_S)
+    again = other.get(WAIT_S)
+    queue.put_many([str(number) for number in range(5)])
+    kept = [queue.get(WAIT_S) for _ in range(5)]
+    for job in [*kept[:3], lost, *kept[3:]]:
+        job.ack(wait=False)
+    with pytest.raises(LockLost) as failed:
+        queue.close(WAIT_S)
+    assert "more" not in str(failed.value)
+    again.ack()
+    with pytest.raises(Empty):
+        make().get(3 * LOCK_S)

@@ -22,6 +22,7 @@ from tests.server.share_house import (
     records_of,
 )
 
+from penstock.api import handing_out
 from penstock.coordination.share.names import ShareKey
 from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode
@@ -134,6 +135,32 @@ async def test_what_was_aborted_is_finished_for_who_reads_committed(shares: Shar
     await shares.ready()
     assert await shares.member("a", topic_id).take() == [(3, 3, 1)]
     assert shares.share().start_offset == 3
+
+
+async def test_who_waits_behind_much_that_was_aborted_does_so_no_longer_than_it_takes_to_look(
+    shares: ShareHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handing_out, "READ_AT_ONCE", 1)
+    topic_id = shares.queue()
+    shares.configure(share_isolation_level="read_committed")
+    for sequence in range(50):
+        shares.append(producer_id=7, producer_epoch=0, base_sequence=sequence, transactional=True)
+    await _end_transaction(shares, 7, commit=False)
+    shares.append(count=1)
+    await shares.ready()
+    a = shares.member("a", topic_id)
+    a.poll(max_wait_ms=3_600_000)
+    assert await a.polled() == [(51, 51, 1)]
+
+
+async def test_that_there_was_nothing_for_anybody_is_stored(shares: ShareHouse) -> None:
+    topic_id = shares.queue()
+    shares.configure(share_isolation_level="read_committed")
+    shares.append(producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    await _end_transaction(shares, 7, commit=False)
+    await shares.ready()
+    assert await shares.member("a", topic_id).take() == []
+    await shares.settle(lambda: shares.share().stored_start == 2)
 
 
 async def test_what_was_aborted_is_given_to_who_reads_all(shares: ShareHouse) -> None:

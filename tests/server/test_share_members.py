@@ -342,3 +342,21 @@ async def test_a_pause_goes_on_where_nobody_has_set_the_group_to_something_else(
     shares.append(count=1)
     assert await b.polled() == [(1, 1, 1)]
     assert not shared.is_over
+
+
+async def test_a_member_that_begins_anew_before_its_end_is_stored_keeps_what_it_has_then(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=2)
+    await shares.ready()
+    a, again = shares.member("a", topic_id), shares.member("a", topic_id)
+    assert await a.take(max_records=1, share_acquire_mode=1) == [(0, 0, 1)]
+    shares.states.open.clear()
+    a.poll(Ack(0, 0, [ACCEPT]), epoch=FINAL)
+    await shares.settle(lambda: len(shares.broker.shared.sessions) == 0)
+    assert await again.take() == [(1, 1, 1)]
+    shares.states.open.set()
+    assert await a.polled() == []
+    assert await shares.member("b", topic_id).take() == [], "it is with another"
+    assert await again.acknowledge(Ack(1, 1, [ACCEPT])) == ErrorCode.NONE

@@ -55,6 +55,8 @@ class Handed(NamedTuple):
 
 
 NOTHING = Handed(b"", ())
+NOTHING_YET = Handed(b"", ())
+"""There is more to look at."""
 
 
 class _Batch(NamedTuple):
@@ -70,6 +72,7 @@ def hand_out(
     log.write_out()
     share.log_starts_at(log.start_offset)
     share.expire(now_ms)
+    began = share.next_offset(end)
     for _ in range(LOOKS_AT_MOST):
         first = share.next_offset(end)
         if first is None:
@@ -82,6 +85,9 @@ def hand_out(
         handed = _take(shared, share, member, room, now_ms, found, cold_ok)
         if handed.acquired:
             return handed
+    else:
+        if share.next_offset(end) not in (None, began):
+            return NOTHING_YET
     return NOTHING
 
 

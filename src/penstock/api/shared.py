@@ -205,7 +205,10 @@ class SharedPartitions:
 
     def release(self, session: ShareSession, *, were_delivered: bool) -> None:
         """What it has had and not acknowledged, in whatever partition: it may have forgotten some
-        that it still has records of."""
+        that it still has records of. If the member has begun anew meanwhile, they are that
+        session's."""
+        if self.sessions.has(session.who):
+            return
         (group, member), now_ms = session.who, self._broker.monotonic_ms()
         is_last = not self.sessions.has_group(group)
         for shared in self:

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.handing_out import NOTHING, Handed, Room, hand_out
+from penstock.api.handing_out import NOTHING, NOTHING_YET, Handed, Room, hand_out
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
 from penstock.api.share_acknowledging import Said, acknowledge, check_member, once_stored
@@ -217,11 +217,14 @@ class ShareFetching:
             self.broker.monotonic_ms(),
             cold_ok=self.warmed > WARMED_AT_MOST,
         )
-        if handed is not NOTHING:
+        if handed is NOTHING_YET:
+            self.broker.shared.wake_soon(shared)
+        elif handed is not NOTHING:
             self.handed[place] = handed
             self.size_bytes += len(handed.records)
             self.count += handed.record_count
             self.session.has_had(place)
+        if handed.acquired or share.has_changes:  # what holds no records may be all there was
             self.broker.shared.on_changed(shared)
 
     @property

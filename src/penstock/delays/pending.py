@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 BLOCK_MAX = 4096
 UNREADABLE = -1
-"""In place of an offset: what is set aside stays so, or it would be tried again for ever."""
+"""In place of an offset: what is set aside stays so, or it would be tried again for ever. It does
+not count among what is aside, or enough of it would keep all others waiting."""
 
 
 class Entry(NamedTuple):
@@ -212,12 +213,13 @@ class Pending:
     """What is held. Some of it is set aside: a record that takes it out has been appended, at an
     offset, and is still to be committed."""
 
-    __slots__ = ("_aside", "_by_due", "_by_id")
+    __slots__ = ("_aside", "_by_due", "_by_id", "_unreadable")
 
     def __init__(self) -> None:
         self._by_id = ById()
         self._by_due = ByDue()
         self._aside: dict[int, int] = {}
+        self._unreadable = 0
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -250,8 +252,12 @@ class Pending:
 
     def remove(self, number: int) -> Entry | None:
         entry = self._by_id.pop(number)
-        if entry is not None and self._aside.pop(number, None) is None:
+        if entry is None:
+            return None
+        offset = self._aside.pop(number, None)
+        if offset is None:
             self._by_due.remove(entry.due_ms, number)
+        self._unreadable -= offset == UNREADABLE
         return entry
 
     def set_aside(self, number: int, offset: int) -> None:
@@ -259,6 +265,7 @@ class Pending:
         if entry is not None and number not in self._aside:
             self._by_due.remove(entry.due_ms, number)
             self._aside[number] = offset
+            self._unreadable += offset == UNREADABLE
 
     def take_back(self, before: int, end: int) -> int:
         """Those set aside for records below an offset, all of which have been gone through, or at
@@ -286,7 +293,8 @@ class Pending:
 
     @property
     def aside(self) -> int:
-        return len(self._aside)
+        """How many are on their way."""
+        return len(self._aside) - self._unreadable
 
     @property
     def next_ms(self) -> int | None:

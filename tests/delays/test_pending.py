@@ -99,6 +99,16 @@ def test_pending_records_are_kept_as_a_dictionary_would() -> None:
     )
 
 
+def test_what_is_lost_comes_back_whatever_was_set_aside_after_it() -> None:
+    """The log was cut between the second and the third."""
+    found = Pending()
+    for number, offset in ((1, 5), (2, 20), (3, 6)):
+        found.put(Entry(number, 0, number))
+        found.set_aside(number, offset)
+    assert found.take_back(0, 10) == 1
+    assert found.is_waiting(2)
+
+
 def test_many_are_put_at_the_end_at_once_or_not_at_all() -> None:
     order = Pending()
     assert order.put_last(array("q", [3, 5]), array("q", [9, 1]), array("q", [3, 5]))

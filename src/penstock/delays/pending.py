@@ -213,12 +213,14 @@ class Pending:
     """What is held. Some of it is set aside: a record that takes it out has been appended, at an
     offset, and is still to be committed."""
 
-    __slots__ = ("_aside", "_by_due", "_by_id", "_unreadable")
+    __slots__ = ("_aside", "_by_due", "_by_id", "_is_ordered", "_unreadable")
 
     def __init__(self) -> None:
         self._by_id = ById()
         self._by_due = ByDue()
         self._aside: dict[int, int] = {}
+        self._is_ordered = True
+        """Whether these offsets are ascending: until the log was cut, or something is unreadable."""
         self._unreadable = 0
 
     def __len__(self) -> int:
@@ -264,6 +266,8 @@ class Pending:
         entry = self._by_id.get(number)
         if entry is not None and number not in self._aside:
             self._by_due.remove(entry.due_ms, number)
+            last = next(reversed(self._aside.values()), None)
+            self._is_ordered = last is None or (self._is_ordered and last <= offset)
             self._aside[number] = offset
             self._unreadable += offset == UNREADABLE
 
@@ -274,7 +278,7 @@ class Pending:
         if not aside:
             return 0
         first, last = aside[next(iter(aside))], aside[next(reversed(aside))]
-        if before <= first <= last < end:  # they were set aside in this order, nearly always
+        if self._is_ordered and before <= first and last < end:
             return 0
         lost = [
             number

@@ -220,7 +220,7 @@ class Pending:
         self._by_due = ByDue()
         self._aside: dict[int, int] = {}
         self._is_ordered = True
-        """Whether these offsets are ascending: until the log was cut, or something is unreadable."""
+        """Whether these offsets are ascending: not if the log was cut, or some are unreadable."""
         self._unreadable = 0
 
     def __len__(self) -> int:

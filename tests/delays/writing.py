@@ -48,7 +48,7 @@ def put_copies(log: PartitionLog, entries: Sequence[Entry], *, still_held: bool)
         tails = Tails(Cursor(data, 1), [0], [entry.id], due)
         tails.go_on()
         copies.append(Copy(entry, tails.found[0], NOW_MS, 0))
-    return append(log, carried(copies, NOW_MS) if still_held else delivery(copies))
+    return append(log, (carried if still_held else delivery)(copies, NOW_MS))
 
 
 def put_end(log: PartitionLog, producer_id: int, *, commit: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
@@ -23,6 +24,7 @@ from tests.server.share_house import (
 )
 
 from penstock.api import handing_out
+from penstock.api.sieves import LIGHT_RECORDS
 from penstock.coordination.share.names import ShareKey
 from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode
@@ -388,3 +390,26 @@ async def test_what_is_held_back_is_given_to_nobody(shares: ShareHouse) -> None:
     assert await a.polled() == [(0, 0, 1), (3, 3, 1), (5, 5, 1)]
     assert await a.take(Ack(0, 0, [ACCEPT]), Ack(3, 3, [ACCEPT]), Ack(5, 5, [ACCEPT])) == []
     assert shares.share().start_offset == 6
+
+
+async def test_what_is_held_back_in_a_large_batch_is_found_off_the_loop(
+    shares: ShareHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic_id = shares.queue(delayed_delivery="true")
+    held = ((b"penstock-delay-ms", b"60000"),)
+    leader = shares.broker.leader(TOPIC, 0)
+    put(leader.log, [held, (), held, *[()] * LIGHT_RECORDS], codec=Codec.ZSTD)
+    leader.log.end_sync(leader.log.begin_sync())
+    leader.advance()
+    large, looks = shares.broker.disk.offload_large, 0
+
+    def offload_large(work: Callable[[], object]) -> Awaitable[object]:
+        nonlocal looks
+        looks += 1
+        return large(work)
+
+    monkeypatch.setattr(shares.broker.disk, "offload_large", offload_large)
+    a = shares.member("a", topic_id)
+    a.poll(max_records=2, share_acquire_mode=STRICT)
+    assert await a.polled() == [(1, 1, 1), (3, 3, 1)]
+    assert looks == 1

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 BLOCK_MAX = 4096
 UNREADABLE = -1
-"""In place of an offset: what is set aside stays so, or it would be tried again for ever."""
+"""In place of an offset: what is set aside stays so, or it would be tried again for ever. It does
+not count among what is aside, or enough of it would keep all others waiting."""
 
 
 class Entry(NamedTuple):
@@ -212,12 +213,15 @@ class Pending:
     """What is held. Some of it is set aside: a record that takes it out has been appended, at an
     offset, and is still to be committed."""
 
-    __slots__ = ("_aside", "_by_due", "_by_id")
+    __slots__ = ("_aside", "_by_due", "_by_id", "_is_ordered", "_unreadable")
 
     def __init__(self) -> None:
         self._by_id = ById()
         self._by_due = ByDue()
         self._aside: dict[int, int] = {}
+        self._is_ordered = True
+        """Whether these offsets are ascending: not if the log was cut, or some are unreadable."""
+        self._unreadable = 0
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -250,15 +254,22 @@ class Pending:
 
     def remove(self, number: int) -> Entry | None:
         entry = self._by_id.pop(number)
-        if entry is not None and self._aside.pop(number, None) is None:
+        if entry is None:
+            return None
+        offset = self._aside.pop(number, None)
+        if offset is None:
             self._by_due.remove(entry.due_ms, number)
+        self._unreadable -= offset == UNREADABLE
         return entry
 
     def set_aside(self, number: int, offset: int) -> None:
         entry = self._by_id.get(number)
         if entry is not None and number not in self._aside:
             self._by_due.remove(entry.due_ms, number)
+            last = next(reversed(self._aside.values()), None)
+            self._is_ordered = last is None or (self._is_ordered and last <= offset)
             self._aside[number] = offset
+            self._unreadable += offset == UNREADABLE
 
     def take_back(self, before: int, end: int) -> int:
         """Those set aside for records below an offset, all of which have been gone through, or at
@@ -267,7 +278,7 @@ class Pending:
         if not aside:
             return 0
         first, last = aside[next(iter(aside))], aside[next(reversed(aside))]
-        if before <= first <= last < end:  # they were set aside in this order, nearly always
+        if self._is_ordered and before <= first and last < end:
             return 0
         lost = [
             number
@@ -286,7 +297,8 @@ class Pending:
 
     @property
     def aside(self) -> int:
-        return len(self._aside)
+        """How many are on their way."""
+        return len(self._aside) - self._unreadable
 
     @property
     def next_ms(self) -> int | None:

@@ -205,7 +205,7 @@ class Tended:
         if due:
             entries = [entry for number in due if (entry := pending.get(number)) is not None]
             epoch = leader.epoch
-            copies = Copies(leader.log, leader.high_watermark, entries)
+            copies = Copies(leader.log, leader.high_watermark, entries, now_ms)
             await self._broker.in_steps(copies.read())
             await self._broker.in_steps(self._append(leader, epoch, schedule, copies))
             return 0 if self._may_deliver(leader) else LOOK_MS
@@ -232,7 +232,8 @@ class Tended:
             done = leader.log.append(batch, read_header(batch), now_ms, epoch)
             self._broker.appended(leader)
             for number, copy in enumerate(waiting, done.base_offset):
-                schedule.pending.set_aside(copy.entry.id, number)
+                comes_back = copy.next_ms is not None
+                schedule.pending.set_aside(copy.entry.id, number, comes_back=comes_back)
             self._door.settle()
 
     def _miss(self, schedule: Schedule, entry: Entry) -> None:

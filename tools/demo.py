@@ -2,12 +2,12 @@
 
 Then a group of consumers shares a topic, and one of them is killed; the topic gets fewer
 partitions, of another a part is read through a view, workers share the jobs of a queue and one of
-them is killed, a topic is copied in transactions by a process
-that is killed, a topic becomes a table that Spark is asked about, and the metadata of the cluster
-is kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits 0
-only if every acknowledged message was read back once and in order, the group has consumed
-everything, the topic has fewer partitions in the end, the view shows what matches, every job was
-done, and the copy and the table have every message once.
+them is killed, a message waits for its time, one topic is copied in transactions by a process that
+is killed, another becomes a table that Spark is asked about, and the metadata of the cluster is
+kept in a file. Run by `make demo`, and with STORE=etcd on etcd. Prints what it does; exits 0 only
+if every acknowledged message was read back once and in order, the group has consumed everything,
+the topic has fewer partitions in the end, the view shows what matches, every job was done, what
+waited came when it was due, and the copy and the table have every message once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ import confluent_kafka
 from rich.console import Console
 from rich.progress import Progress
 
-from tools import demo_exactly_once, demo_group, demo_growth, demo_queue, demo_table, demo_view
+from tools import (
+    demo_delay,
+    demo_exactly_once,
+    demo_group,
+    demo_growth,
+    demo_queue,
+    demo_table,
+    demo_view,
+)
 from tools.demo_cluster import BROKERS, Cluster
 
 MESSAGES = 200_000
@@ -42,10 +50,10 @@ def penstock(cluster: Cluster, *arguments: str) -> None:
     subprocess.run([*command, "--bootstrap", cluster.addresses], check=True)
 
 
-def create(cluster: Cluster, topic: str, partitions: int) -> None:
+def create(cluster: Cluster, topic: str, partitions: int, *options: str) -> None:
     """On all brokers."""
     numbers = ("--partitions", str(partitions), "--replication-factor", str(BROKERS))
-    penstock(cluster, "topic", "create", topic, *numbers)
+    penstock(cluster, "topic", "create", topic, *numbers, *options)
 
 
 @contextmanager
@@ -158,6 +166,11 @@ def queue(cluster: Cluster, folder: Path) -> bool:
     )
 
 
+def delay(cluster: Cluster) -> bool:
+    create(cluster, demo_delay.TOPIC, demo_delay.PARTITIONS, "--set", demo_delay.SETTING)
+    return demo_delay.delay(cluster.addresses, lambda *words: penstock(cluster, *words), console)
+
+
 def keep(cluster: Cluster, folder: Path) -> None:
     file = str(folder / "backup")
     console.print(f"  $ penstock backup create {file}", style="bold")
@@ -186,6 +199,7 @@ class Played(NamedTuple):
     is_smaller: bool
     is_part: bool
     is_done: bool
+    is_punctual: bool
     is_exact: bool
     is_table: bool
 
@@ -208,13 +222,16 @@ def play(cluster: Cluster, folder: Path) -> Played:
         is_part = view(cluster)
     with step("Give jobs to workers, and kill one of them"):
         is_done = queue(cluster, folder)
+    with step("Send messages that are delivered later, and take one of them back"):
+        is_punctual = delay(cluster)
     with step("Copy a topic exactly once, and kill the process that copies"):
         is_exact = copy(cluster)
     with step("Turn the first topic into a table, and ask Spark about it"):
         is_table = tabulate(cluster, folder)
     with step("Keep a copy of the cluster's metadata"):
         keep(cluster, folder)
-    return Played(acked, found, all_consumed, is_smaller, is_part, is_done, is_exact, is_table)
+    done = is_part, is_done, is_punctual, is_exact, is_table
+    return Played(acked, found, all_consumed, is_smaller, *done)
 
 
 def is_intact(played: Played) -> bool:
@@ -244,6 +261,8 @@ def has_gone_well(played: Played) -> bool:
     console.print(f"{verdict} what matches, and nothing else.[/]")
     verdict = "[bold green]Every job was" if played.is_done else "[bold red]Not every job was"
     console.print(f"{verdict} done.[/]")
+    verdict = "[bold green]What waited" if played.is_punctual else "[bold red]Not all that waited"
+    console.print(f"{verdict} came when it was due, and not at all where it was taken back.[/]")
     verdict = "[bold green]Every sale has" if played.is_exact else "[bold red]Not every sale has"
     console.print(f"{verdict} one invoice.[/]")
     verdict = "[bold green]The table has" if played.is_table else "[bold red]The table has not"

@@ -190,13 +190,13 @@ def test_a_group_whose_members_come_in_meanwhile_is_not_moved(
 ) -> None:
     """The first look sees none; the broker does."""
     looks: list[str] = []
-    look = group_reset._check_is_down
+    look = group_reset._kind_if_down
 
-    def look_too_early(client: WireClient, group: str) -> bool:
+    def look_too_early(client: WireClient, group: str) -> str | None:
         looks.append(group)
-        return False if len(looks) == 1 else look(client, group)
+        return protocol if len(looks) == 1 else look(client, group)
 
-    monkeypatch.setattr(group_reset, "_check_is_down", look_too_early)
+    monkeypatch.setattr(group_reset, "_kind_if_down", look_too_early)
     with running(broker, down, orders, group_protocol=protocol):
         result = penstock("group", "reset", down, "--topic", orders, "--to-latest", "--execute")
         assert result.exit_code == 1

@@ -14,6 +14,7 @@ from tests.broker_process import BrokerProcess
 from tests.cli.conftest import Penstock
 from tests.cli.groups import WAIT_S, Lines
 
+from penstock import Queue
 from penstock.cli.group_shares import show_share_group
 from penstock.client.group_members import Member
 from penstock.client.groups import GroupDescription
@@ -97,29 +98,32 @@ def test_a_share_group_is_deleted_and_its_name_is_free(
         wait_for_members(lines, penstock, group, 1)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("reset", "--all-topics", "--to-earliest"),
-        ("delete", "--yes", "--topic"),
-    ],
-    ids=lambda command: command[0],
-)
-def test_a_share_group_has_no_offsets_to_work_with(
-    lines: Lines,
-    penstock: Penstock,
-    broker: BrokerProcess,
-    orders: str,
-    group: str,
-    command: tuple[str, ...],
+def test_a_share_group_has_no_offsets_to_be_deleted(
+    lines: Lines, penstock: Penstock, broker: BrokerProcess, orders: str, group: str
 ) -> None:
     with sharing(broker, group, orders):
         wait_for_members(lines, penstock, group, 1)
-    verb, *options = command
-    options += [orders] if options[-1] == "--topic" else []
-    result = penstock("group", verb, group, *options)
+    result = penstock("group", "delete", group, "--yes", "--topic", orders)
     assert result.exit_code == 1
     assert "is a share group" in result.stderr
+
+
+def test_a_share_group_that_is_down_is_moved(
+    lines: Lines, penstock: Penstock, broker: BrokerProcess, orders: str, group: str
+) -> None:
+    Queue.ensure(broker.address, orders, group=group)
+    with Queue(broker.address, orders, group=group) as queue:
+        for number in range(4):
+            queue.put(str(number), key="k")
+        for job in [queue.get(timeout=60) for _ in range(4)]:
+            job.ack()
+        result = penstock("group", "reset", group, "--all-topics", "--shift-by", "-1", "--execute")
+        assert result.exit_code == 1
+        assert "is running" in result.stderr
+    shown = penstock("group", "reset", group, "--all-topics", "--shift-by", "-2", "--execute")
+    assert f"moved group {group}" in shown.stdout, shown.output
+    with Queue(broker.address, orders, group=group) as queue:
+        assert [queue.get(timeout=60).value for _ in range(2)] == ["2", "3"]
 
 
 def test_where_a_share_group_begins_can_be_set_before_it_is_there(lines: Lines, group: str) -> None:

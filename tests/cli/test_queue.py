@@ -10,7 +10,9 @@ from tests.broker_process import BrokerProcess
 from tests.cli.conftest import Penstock
 from tests.group_stage import wait_until
 
-from penstock import Queue
+from penstock import Consumer, Queue
+from penstock.sdk import redriving
+from penstock.sdk.redriving import Letters
 
 LIMIT_S = 60
 
@@ -103,7 +105,56 @@ def test_letters_of_another_queue_stay_where_they_are(
     assert done == {"queue": other, "group": other, "sent": 1, "left": 2}
     done = json.loads(penstock("queue", "redrive", jobs, "--yes", "--json").stdout)
     assert done == {"queue": jobs, "group": jobs, "sent": 2, "left": 1}
-    assert letters_are(penstock, jobs, 3)
+    shown = documents(penstock("queue", "peek", jobs, "--dead", "--json").stdout)
+    assert [each["value"] for each in shown] == ["mine"], "what lies before it is gone"
+
+
+def test_letters_that_an_earlier_redrive_has_left_stay_there_for_good(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    other = f"{jobs}.other"
+    Queue.ensure(broker.address, other, partitions=1, dead_letters=f"dlq.{jobs}")
+    with Queue(broker.address, other) as queue:
+        for count in (3, 4):
+            queue.put("mine")
+            queue.get(timeout=LIMIT_S).reject()
+            wait_until(lambda count=count: letters_are(penstock, jobs, count), "it is there")  # type: ignore[misc]
+            done = json.loads(penstock("queue", "redrive", other, "--yes", "--json").stdout)
+            assert done["sent"] == 1
+            queue.get(timeout=LIMIT_S).ack()
+    done = json.loads(penstock("queue", "redrive", jobs, "--yes", "--json").stdout)
+    assert done == {"queue": jobs, "group": jobs, "sent": 2, "left": 2}
+
+
+def test_letters_that_another_redrive_has_in_hand_are_not_deleted(
+    broker: BrokerProcess, penstock: Penstock, jobs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was killed has them for as long as its session lasts."""
+    monkeypatch.setattr(redriving, "IDLE_S", 1.0)
+    letters = Letters(f"dlq.{jobs}", jobs, jobs)
+    with Consumer(broker.address, f"dlq.{jobs}", group=letters.reader) as killed:
+        assert next(iter(killed)).value == "job 0"
+        monkeypatch.setattr(redriving, "TAKEN_S_MAX", 2.0)
+        done = penstock("queue", "redrive", jobs, "--yes")
+        assert done.exit_code == 1
+        assert "another redrive" in done.stderr
+        assert letters_are(penstock, jobs, 2)
+        killed.rewind()
+    monkeypatch.undo()
+    done = penstock("queue", "redrive", jobs, "--yes")
+    assert done.stdout == f"sent 2 dead letters back to {jobs}\n", done.output
+    assert letters_are(penstock, jobs, 0)
+
+
+def test_letters_that_were_sent_back_are_deleted_by_the_next_redrive_if_need_be(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    """As after one that was killed when it had sent them."""
+    letters = Letters(f"dlq.{jobs}", jobs, jobs)
+    assert redriving.redrive(broker.address, letters, {0: 2}, 1).sent == 2
+    assert letters_are(penstock, jobs, 2)
+    assert "no dead letters" in penstock("queue", "redrive", jobs, "--yes").stderr
+    assert letters_are(penstock, jobs, 0)
 
 
 def test_all_that_waits_is_dropped_for_a_group(penstock: Penstock, jobs: str) -> None:

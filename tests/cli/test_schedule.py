@@ -129,6 +129,22 @@ def test_a_topic_without_delays_is_told_with_how_to_get_them(
     assert penstock("schedule", "list", topic).exit_code == 0
 
 
+def test_what_shows_a_part_of_a_topic_is_told_with_the_topic(
+    penstock: Penstock, delays: str
+) -> None:
+    penstock("view", "create", f"{delays}-view", "--of", delays, "--where", "a = 'b'")
+    for name in (f"{delays}-view", f"{delays}.scheduled"):
+        done = penstock("schedule", "list", name)
+        assert done.exit_code == 1
+        assert f"can only be read: name {delays}" in done.stderr
+
+
+def test_a_delay_of_nothing_is_none(penstock: Penstock, topic: str) -> None:
+    penstock("topic", "create", topic)
+    assert penstock("produce", topic, "--delay", "0s", "x").exit_code == 0
+    assert read(penstock, topic) == ["x"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.broker_process import BrokerProcess
 from tests.cli.conftest import Penstock
 
+from penstock import Queue
 from penstock.cli.topic_closing import closing_lines
 from penstock.client.closing import State
 
@@ -116,3 +118,15 @@ def test_eyes_are_told_that_writes_are_refused() -> None:
         "  partition 1 goes at 1970-01-01T00:00:00.500Z, when what is there now has expired"
     )
     assert told[2] == "  writes to them have been refused since 1970-01-01T00:00:01.000Z"
+
+
+def test_a_share_group_that_is_behind_is_told_too(
+    lines: Lines, broker: BrokerProcess, topic: str
+) -> None:
+    lines("topic", "create", topic, "--partitions", "2")
+    with Queue(broker.address, topic) as queue:
+        for number in range(20):
+            queue.put(str(number), key=str(number))
+        queue.get(timeout=60).ack()
+    lines("topic", "alter", topic, "--partitions", "1")
+    assert closing(lines, topic)["groups"][topic] > 0

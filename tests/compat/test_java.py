@@ -95,3 +95,10 @@ def test_java_members_of_a_share_group_are_given_each_message_until_one_has_acce
     broker: BrokerProcess, topic: str, java_libraries: Path
 ) -> None:
     check_runs(java_libraries, "Shares.java", broker.address, topic)
+
+
+@pytest.mark.timeout(300)
+def test_java_clients_send_cancel_and_read_messages_for_later(
+    broker: BrokerProcess, topic: str, java_libraries: Path
+) -> None:
+    check_runs(java_libraries, "Delays.java", broker.address, topic)

@@ -44,7 +44,18 @@ def test_javascript_clients_lose_and_double_nothing_when_brokers_die_restart_and
 def test_a_javascript_group_reads_what_matches_of_a_view(
     broker: BrokerProcess, modules: Path, topic: str
 ) -> None:
-    command = ["node", str(HERE / "view.js"), broker.address, topic]
+    check_runs(modules, "view.js", broker.address, topic)
+
+
+@pytest.mark.timeout(300)
+def test_javascript_clients_send_cancel_and_read_messages_for_later(
+    broker: BrokerProcess, modules: Path, topic: str
+) -> None:
+    check_runs(modules, "delay.js", broker.address, topic)
+
+
+def check_runs(modules: Path, program: str, *arguments: str) -> None:
+    command = ["node", str(HERE / program), *arguments]
     environment = {**os.environ, "NODE_PATH": str(modules)}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=200, check=False, env=environment

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import aiokafka
 import pytest
 from tests.broker_process import BrokerProcess
 from tests.group_process import WAIT_S
@@ -231,6 +233,40 @@ def test_what_fell_due_while_the_broker_was_away_comes_at_once_and_in_order(
     cancel = sent(own_broker, "orders", ("-", {CANCEL: str(later["later"])}))
     assert cancel.refused == {}
     assert listed(own_broker.address, "orders") == []
+
+
+def test_a_delay_counts_from_the_append_where_the_broker_sets_the_time(
+    broker: BrokerProcess, topic: str, reader: Callable[..., Reader]
+) -> None:
+    create(broker.address, topic, message_timestamp_type="LogAppendTime")
+    began = now_ms()
+    sent(broker, topic, ("later", {AFTER: str(SOON_MS)}), ("past", {AT: "1"}))
+    watcher = reader(broker, topic)
+    watcher.until(lambda: len(watcher.found) == 2, "both deliveries")
+    assert watcher.values == ["past", "later"]
+    assert watcher.found[1].time_ms >= began + SOON_MS
+
+
+async def test_aiokafka_sends_and_reads_delayed_messages(
+    broker: BrokerProcess, delays: str
+) -> None:
+    producer = aiokafka.AIOKafkaProducer(bootstrap_servers=broker.address, acks="all")
+    consumer = aiokafka.AIOKafkaConsumer(
+        delays, bootstrap_servers=broker.address, auto_offset_reset="earliest"
+    )
+    await producer.start()
+    await consumer.start()
+    try:
+        for number in range(3):
+            headers = [(AFTER, b"%d" % (300 - 100 * number)), ("n", b"%d" % number)]
+            await producer.send_and_wait(delays, b"%d" % number, headers=headers)
+        async with asyncio.timeout(WAIT_S):
+            found = [await consumer.getone() for _ in range(3)]
+    finally:
+        await consumer.stop()
+        await producer.stop()
+    assert [each.value for each in found] == [b"2", b"1", b"0"]
+    assert found[0].headers == (("n", b"2"), (ID, b"2"))
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from tests.api.test_views import batches
 from tests.cluster_process import Cluster, Member
 from tests.group_process import WAIT_S
 from tests.group_stage import wait_until
+from tests.raw_client import fetch_of, partition_of
 from tests.scenarios.delaying import (
     AFTER,
     AT,
@@ -23,6 +25,11 @@ from tests.scenarios.delaying import (
     send,
 )
 
+from penstock.wire.batch import read_header
+from penstock.wire.batch_builder import read_records
+
+FOLLOWERS_SINCE = 11
+"""The version of Fetch that a follower answers."""
 AHEAD_MS = 3000
 GRAIN_MS = 250
 COUNT = 400
@@ -84,6 +91,30 @@ def test_messages_come_once_though_their_leader_fails_when_they_are_due(
     assert not failing.is_alive()
     check(found, sent, dues, cancelled)
     assert listed(cluster.address, topic) == []
+
+
+def test_followers_hide_and_list_what_is_held_as_leaders_do(cluster: Cluster) -> None:
+    cluster.create("everywhere", delayed_delivery="true")
+    producer, sent = producer_of(cluster.address), Sent()
+    send(producer, sent, "everywhere", "later", {AFTER: "3600000"})
+    send(producer, sent, "everywhere", "now", {})
+    assert producer.flush(WAIT_S) == 0
+    for member in cluster.all_well:
+        cluster.wait(lambda: shown(member, "everywhere") == [b"now"], "all but what is held")  # noqa: B023
+        name = "everywhere.scheduled"
+        cluster.wait(lambda: shown(member, name) == [b"later"], "what is held")  # noqa: B023
+
+
+def shown(member: Member, topic: str) -> list[bytes | None]:
+    """What one broker shows of partition 0, whether it leads it or not."""
+    with member.connect() as client:
+        data = partition_of(client.ask(fetch_of(topic, 0), FOLLOWERS_SINCE))
+    return [
+        record.value
+        for batch in batches(data)
+        if not read_header(batch).is_control
+        for record in read_records(batch, 1 << 20)
+    ]
 
 
 def check(found: list[Read], sent: Sent, dues: dict[str, int], cancelled: set[str]) -> None:

@@ -431,3 +431,13 @@ def through_a_restart(
         offsets = [future.get(WAIT_S).offset for future in stream.futures]
         found += take(consumer, len(offsets) - len(found))
     return offsets, values(found)
+
+
+def test_messages_for_later_come_when_they_are_due(broker: BrokerProcess, topic: str) -> None:
+    create(broker, topic, delayed_delivery="true")
+    with producing(broker, acks="all") as producer:
+        for number in range(3):
+            headers = [("penstock-delay-ms", b"%d" % (300 - 100 * number))]
+            producer.send(topic, b"%d" % number, headers=headers, partition=0).get(WAIT_S)
+    with consuming(broker, {TopicPartition(topic, 0): 0}) as consumer:
+        assert values(take(consumer, 3)) == [b"2", b"1", b"0"]

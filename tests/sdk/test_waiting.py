@@ -18,6 +18,7 @@ from penstock.sdk import (
     Message,
     Misconfigured,
     TopicNotFound,
+    Unreachable,
 )
 from penstock.sdk.errors import NotScheduled
 
@@ -49,10 +50,11 @@ def read(consumer: Consumer[Any], count: int) -> list[Message[Any]]:
 def test_a_message_comes_when_it_is_due_and_says_so(
     producer: Producer, consumer_of: Callable[..., Consumer[Any]], delays: str
 ) -> None:
-    due = datetime.now(UTC) + timedelta(seconds=1)
-    late = producer.send(delays, "late", deliver_at=due, tags={"tier": "gold"}, key="k")
-    producer.send(delays, "soon", delay=0.3)
-    producer.send(delays, "now").result(WAIT_S)
+    producer.send(delays, "now", partition=0).result(WAIT_S)
+    due = datetime.now(UTC) + timedelta(seconds=2)
+    tags = {"tier": "gold"}
+    late = producer.send(delays, "late", deliver_at=due, tags=tags, key="k", partition=0)
+    producer.send(delays, "soon", delay=0.1, partition=0)
     now, soon, last = read(consumer_of(delays), 3)
     assert [each.value for each in (now, soon, last)] == ["now", "soon", "late"]
     assert now.scheduled_id is None
@@ -75,6 +77,15 @@ def test_a_list_has_what_waits_by_when_it_is_due(
     assert (one.due, one.key, one.headers) == (due, b"k", (("tier", b"gold"),))
     assert (other.partition, other.offset) == (later.partition, later.offset)
     assert admin.schedules.list(delays, limit=1) == (one,)
+
+
+def test_the_values_of_what_waits_are_read_by_a_classic_group(
+    producer: Producer, consumer_of: Callable[..., Consumer[Any]], delays: str
+) -> None:
+    producer.send(delays, "now").result(WAIT_S)
+    place = producer.send(delays, "later", delay=HOUR).result(WAIT_S)
+    (found,) = read(consumer_of(f"{delays}.scheduled", protocol="classic"), 1)
+    assert (found.value, found.partition, found.offset) == ("later", place.partition, place.offset)
 
 
 def test_a_message_that_was_cancelled_is_gone_and_cannot_be_cancelled_again(
@@ -180,6 +191,12 @@ def test_a_topic_that_was_made_anew_is_looked_at_again(
 def test_a_topic_that_is_not_there_is_told(producer: Producer, topic: str) -> None:
     with pytest.raises(TopicNotFound):
         producer.send(topic, "x", delay=HOUR)
+
+
+def test_where_no_broker_is_that_is_told() -> None:
+    nobody = Producer("127.0.0.1:1", timeout=0.5, settings={"log_level": 0})
+    with nobody, pytest.raises(Unreachable, match="penstock serve"):
+        nobody.send("orders", "x", delay=HOUR)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
+import uvloop
 from tests.server.share_house import ACCEPT, GROUP, RENEW, TOPIC, Ack, ShareHouse
 
 from penstock.api.share_states import NobodyToAsk
@@ -105,3 +107,21 @@ async def test_what_was_locked_for_too_long_is_given_to_who_waits(shares: ShareH
     b.poll()
     shares.clock.time_ms += 1000
     assert await b.polled() == [(0, 0, 2)], "once the timer has gone off"
+
+
+def test_a_lock_that_is_over_may_be_heard_of_twice_before_it_is_looked_at(tmp_path: Path) -> None:
+    """On the loop that brokers have, where what is due at once has no timer."""
+
+    async def play() -> None:
+        shares = ShareHouse(tmp_path / "data")
+        topic_id = shares.queue()
+        shares.append(count=1)
+        await shares.ready()
+        assert await shares.member("a", topic_id).take() == [(0, 0, 1)]
+        shares.clock.time_ms += 30_000
+        for _ in range(2):
+            shares.broker.shared.on_changed(shares.shared())
+        assert await shares.member("b", topic_id).take(max_wait_ms=30_000) == [(0, 0, 2)]
+        await shares.close()
+
+    uvloop.run(play())

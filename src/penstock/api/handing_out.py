@@ -24,6 +24,9 @@ from penstock.wire.records import Cursor
 
 READ_AT_ONCE = 1 << 20
 """Bytes that are looked at for one member, if its first batch is not larger."""
+READ_AT_LEAST, READ_FOR_RECORD = 64 << 10, 4 << 10
+"""Who wants a few records is not read a megabyte: there are some in so many bytes, and if they turn
+out to be fewer than were wanted, they come with the next fetch."""
 LOOKS_AT_MOST = 8
 """At stretches in which there is nothing for anybody, one after the other."""
 
@@ -71,7 +74,8 @@ def hand_out(
         first = share.next_offset(end)
         if first is None:
             break
-        most = max(min(room.size_bytes, READ_AT_ONCE), 0)
+        enough = READ_AT_LEAST + READ_FOR_RECORD * room.records
+        most = max(min(room.size_bytes, READ_AT_ONCE, enough), 0)
         found = log.read(first, most, end, at_least_one=room.has_nothing_yet, cold_ok=cold_ok)
         if found is None:
             break

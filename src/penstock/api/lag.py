@@ -24,6 +24,7 @@ from penstock.log.reindexing import reindexed
 from penstock.log.scanning import NotABatch
 from penstock.log.segment import Amiss
 from penstock.log.steps import Steps
+from penstock.metadata.delayed_topics import Scheduled
 from penstock.metadata.views import View
 from penstock.replication.leader import Leader
 from penstock.wire.batch import HEADER_SIZE, BatchHeader
@@ -87,7 +88,9 @@ def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
 
 def _sieve(broker: Broker, topic: str) -> Sieve | None:
     view = broker.image.readable.topic(topic) if broker.image.views else None
-    return broker.sieves.of(view) if isinstance(view, View) else None
+    if not isinstance(view, View) or isinstance(view, Scheduled):
+        return None
+    return broker.sieves.of(view)
 
 
 def _waiting(leader: Leader, sieve: Sieve | None, first: int, end: int, now_ms: int) -> Steps[Lag]:

@@ -17,7 +17,7 @@ from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Apart
 from penstock.log.tag_index import TagIndex
-from penstock.wire.batch import COMPRESSION_MASK, BatchHeader, read_header, seal
+from penstock.wire.batch import COMPRESSION_MASK, HOLDS, BatchHeader, read_header, seal
 from penstock.wire.batch_builder import RECORDS_A_SLICE
 from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
 from penstock.wire.holding import Picked
@@ -138,7 +138,7 @@ def _looked_into(
 def _narrowed(header: BatchHeader, picked: Picked) -> Buffer | None:
     if not picked.count:
         return None
-    attributes = header.attributes & ~COMPRESSION_MASK
+    attributes = header.attributes & ~(COMPRESSION_MASK | HOLDS)
     changed = header._replace(attributes=attributes, record_count=picked.count)
     return seal(changed, b"".join(picked.pieces))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.group_members import refuse_shares, running
+from penstock.cli.group_members import running
 from penstock.cli.group_places import TopicPart, topics_option
 from penstock.cli.options import cluster_options, connect, group_argument, json_option
 from penstock.cli.output import counted, emit_json, emit_table
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.client.cluster import WireClient
     from penstock.client.group_moves import Move
 
+SHARE = "share"
 _AIMS = ("to_earliest", "to_latest", "to_offset", "to_timestamp", "by_duration", "shift_by")
 
 
@@ -60,7 +61,8 @@ def reset(
 
     Shows for each partition where the group is and where it would be, and changes nothing unless
     --execute is given. What lies before the start or past the end of a partition stands for these.
-    A group that is not there yet can be given a place to begin at.
+    A group that is not there yet can be given a place to begin at. Of a share group it is where it
+    begins: all records before are finished, and none from there on.
     """
     from penstock.client.group_moves import plan  # noqa: PLC0415
 
@@ -68,14 +70,15 @@ def reset(
     if bool(topics) == all_topics:
         raise click.UsageError("give either --topic or --all-topics")
     with connect(bootstrap, timeout_s) as client:
-        is_new = _check_is_down(client, group)
-        moves = plan(client, group, topics, position, aims["shift_by"])
+        kind = _kind_if_down(client, group)
+        is_share = kind == SHARE
+        moves = plan(client, group, topics, position, aims["shift_by"], is_share=is_share)
         if execute:
-            _carry_out(client, group, moves)
+            _carry_out(client, group, moves, is_share=is_share)
     if as_json:
         emit_json(_document(group, moves, execute))
     else:
-        _show(group, moves, execute, is_new)
+        _show(group, moves, execute, is_new=kind is None)
 
 
 def _position(aims: Mapping[str, Any]) -> Position | None:
@@ -99,8 +102,8 @@ def _position(aims: Mapping[str, Any]) -> Position | None:
     return None
 
 
-def _check_is_down(client: WireClient, group: str) -> bool:
-    """Whether the group is a new one. The broker refuses too, if members come in meanwhile."""
+def _kind_if_down(client: WireClient, group: str) -> str | None:
+    """None for a new one. The broker refuses too, if members come in meanwhile."""
     from penstock.client.errors import ClientError  # noqa: PLC0415
     from penstock.client.groups import describe_group  # noqa: PLC0415
     from penstock.errors import ErrorCode  # noqa: PLC0415
@@ -110,31 +113,28 @@ def _check_is_down(client: WireClient, group: str) -> bool:
     except ClientError as error:
         if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise
-        return True
-    refuse_shares(described)
+        return None
     if described.members:
         raise running(described)
-    return False
+    return described.kind
 
 
-def _carry_out(client: WireClient, group: str, moves: list[Move]) -> None:
+def _carry_out(client: WireClient, group: str, moves: list[Move], *, is_share: bool) -> None:
     from penstock.client.errors import ClientError  # noqa: PLC0415
     from penstock.client.group_offsets import commit_offsets  # noqa: PLC0415
+    from penstock.client.share_offsets import set_share_starts  # noqa: PLC0415
     from penstock.errors import ErrorCode  # noqa: PLC0415
 
+    wanted = {(each.topic, each.partition): each.to for each in moves if each.to is not None}
     try:
-        commit_offsets(
-            client,
-            group,
-            {(each.topic, each.partition): each.to for each in moves if each.to is not None},
-        )
+        (set_share_starts if is_share else commit_offsets)(client, group, wanted)
     except ClientError as error:
         if error.code is ErrorCode.NON_EMPTY_GROUP:
-            _check_is_down(client, group)  # it tells who has come in meanwhile
+            _kind_if_down(client, group)  # it tells who has come in meanwhile
         raise
 
 
-def _show(group: str, moves: list[Move], executed: bool, is_new: bool) -> None:
+def _show(group: str, moves: list[Move], executed: bool, *, is_new: bool) -> None:
     emit_table(("topic", "partition", "from", "to", "lag after", "note"), moves)
     count = counted(sum(each.to is not None for each in moves), "partition")
     if executed:

@@ -122,13 +122,14 @@ def redrive(
 ) -> None:
     """Send the dead letters of TOPIC back to it, each once, as new messages.
 
-    Those that are there when it begins. They are gone from the dead letters then, unless there are
-    others among them: of other groups, or without a copy of their message.
+    Those that are there when it begins. They are gone from the dead letters then, up to the first
+    that is not one of them: of another group, or without a copy of its message.
     """
     from penstock.client.group_offsets import committed_offsets  # noqa: PLC0415
-    from penstock.client.offsets import EARLIEST, LATEST, delete_records, ends  # noqa: PLC0415
+    from penstock.client.offsets import EARLIEST, LATEST, ends  # noqa: PLC0415
     from penstock.sdk.redriving import Letters  # noqa: PLC0415
     from penstock.sdk.redriving import redrive as send_back  # noqa: PLC0415
+    from penstock.sdk.sent_back import drop_sent_back  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         chosen = _group(client, topic, group)
@@ -141,6 +142,7 @@ def redrive(
             firsts[index] = max(firsts[index], committed.offset)
         waiting = {index: last for index, last in lasts.items() if last > firsts[index]}
         if not waiting:
+            drop_sent_back(client, letters)
             raise click.ClickException(
                 f"there are no dead letters of {topic} in {told.topic} that were not sent back"
             )
@@ -153,8 +155,13 @@ def redrive(
         count = sum(last - firsts[index] for index, last in waiting.items())
         confirm(f"Send up to {counted(count, 'dead letter')} back to {topic}?", yes)
         done = send_back(bootstrap, letters, waiting, len(client.topic(topic).partitions))
-        if not done.left:
-            delete_records(client, told.topic, waiting)
+        drop_sent_back(client, letters)
+    if done.taken:
+        raise click.ClickException(
+            f"sent {counted(done.sent, 'dead letter')} back to {topic}; others wait in partitions "
+            f"{', '.join(map(str, sorted(done.taken)))} of {told.topic} that another redrive has: "
+            "let that one end, or wait a minute if it was killed, and run this again"
+        )
     if as_json:
         emit_json({"queue": topic, "group": chosen.name, "sent": done.sent, "left": done.left})
         return

@@ -16,7 +16,7 @@ def wait_header(
     delay_ms: int | None, deliver_at_ms: int | None, headers: list[tuple[str, str]]
 ) -> tuple[bytes, bytes] | None:
     """The header that says so; None for records that need not wait."""
-    if delay_ms is None and deliver_at_ms is None:
+    if not delay_ms and deliver_at_ms is None:
         return None
     if delay_ms is not None and deliver_at_ms is not None:
         raise click.UsageError("--delay and --deliver-at: give one of them")

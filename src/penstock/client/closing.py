@@ -8,9 +8,11 @@ from typing import NamedTuple
 from penstock.client.admin import add_partitions, alter_topic, topic_configs
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError, check
-from penstock.client.group_listing import list_groups
+from penstock.client.group_listing import ListedGroup, list_groups
 from penstock.client.group_offsets import committed_offsets
+from penstock.client.groups import SHARE
 from penstock.client.metadata import Topic
+from penstock.client.share_offsets import share_starts
 from penstock.errors import ErrorCode
 from penstock.wire.messages.k75_describe_topic_partitions import (
     Cursor,
@@ -171,12 +173,17 @@ def _groups_behind(client: WireClient, name: str, ends: dict[int, int]) -> dict[
     """Of those that have read the topic at all."""
     behind = {}
     for group in list_groups(client)[:GROUPS_MAX]:
-        committed = {
-            index: each.offset
-            for (topic, index), each in committed_offsets(client, group.name).items()
-            if topic == name
-        }
-        lag = sum(max(0, end - max(committed.get(index, 0), 0)) for index, end in ends.items())
-        if lag and committed:
+        reached = _reached(client, group, name)
+        lag = sum(max(0, end - reached.get(index, 0)) for index, end in ends.items())
+        if lag and reached:
             behind[group.name] = lag
     return behind
+
+
+def _reached(client: WireClient, group: ListedGroup, name: str) -> dict[int, int]:
+    """By partition of the topic, up to where the group has done with it."""
+    if group.kind == SHARE:
+        starts = share_starts(client, group.name).items()
+        return {index: each.offset or 0 for (topic, index), each in starts if topic == name}
+    committed = committed_offsets(client, group.name).items()
+    return {index: max(each.offset, 0) for (topic, index), each in committed if topic == name}

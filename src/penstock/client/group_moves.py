@@ -10,6 +10,7 @@ from penstock.client.errors import ClientError
 from penstock.client.group_offsets import Place, by_topic, committed_offsets
 from penstock.client.locating import existing_places, known_bounds, locate
 from penstock.client.positions import Position
+from penstock.client.share_offsets import share_starts
 from penstock.errors import ErrorCode
 
 
@@ -30,9 +31,12 @@ def plan(
     topics: Sequence[tuple[str, Collection[int]]],
     position: Position | None,
     shift_by: int | None,
+    *,
+    is_share: bool = False,
 ) -> list[Move]:
-    """Without topics: wherever it has an offset. Without a position it is a shift."""
-    committed = {place: each.offset for place, each in committed_offsets(client, group).items()}
+    """Without topics: wherever it has an offset. Without a position it is a shift. A share group is
+    where its shares begin."""
+    committed = _share_starts(client, group) if is_share else _committed(client, group)
     places = existing_places(client, topics) if topics else list(committed)
     if not places:
         raise nothing_committed(group)
@@ -45,6 +49,15 @@ def plan(
     return [
         _move(place, committed.get(place), wanted.get(place), bounds.get(place)) for place in places
     ]
+
+
+def _committed(client: WireClient, group: str) -> dict[Place, int]:
+    return {place: each.offset for place, each in committed_offsets(client, group).items()}
+
+
+def _share_starts(client: WireClient, group: str) -> dict[Place, int]:
+    found = share_starts(client, group).items()
+    return {place: each.offset for place, each in found if each.offset is not None}
 
 
 def nothing_committed(group: str) -> ClientError:

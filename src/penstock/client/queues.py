@@ -9,12 +9,11 @@ from penstock.client.admin import group_configs
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
 from penstock.client.group_listing import list_groups
-from penstock.client.groups import describe_group
+from penstock.client.groups import SHARE, describe_group
 from penstock.client.offsets import EARLIEST, LATEST, ends
 from penstock.client.share_offsets import ShareStart, share_starts
 from penstock.errors import ErrorCode
 
-SHARE = "share"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 COPIES = "errors.deadletterqueue.copy.record.enable"
 

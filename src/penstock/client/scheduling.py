@@ -47,8 +47,12 @@ class Listing(NamedTuple):
 def check_delays(client: WireClient, topic: str) -> None:
     """Where a topic has no delays, what is to wait would be delivered at once."""
     found = topic_configs(client, topic).get(SETTING)
-    if found is None or found.value != "true":
-        raise ClientError(ErrorCode.INVALID_CONFIG, without_delays(topic))
+    if found is not None and found.value == "true":
+        return
+    if source := client.retry(lambda deadline: client.topic(topic, deadline=deadline)).view_of:
+        words = f"{topic} shows a part of topic {source}, and can only be read: name {source}"
+        raise ClientError(ErrorCode.INVALID_TOPIC, words)
+    raise ClientError(ErrorCode.INVALID_CONFIG, without_delays(topic))
 
 
 def without_delays(topic: str) -> str:
@@ -105,13 +109,12 @@ def _held(client: WireClient, topic: str) -> Iterator[Scheduled]:
         if not reader.positions:
             return
         for arrived in reader.poll(WAIT_MS):
-            for record in arrived.records():
-                if record.offset < stops[arrived.partition]:
-                    yield _scheduled(arrived, record)
+            stop = stops[arrived.partition]
+            yield from (held_as(arrived, each) for each in arrived.records() if each.offset < stop)
 
 
-def _scheduled(arrived: Arrived, record: Record) -> Scheduled:
-    """One that was carried forward says where it was sent; of others, nobody has to."""
+def held_as(arrived: Arrived, record: Record) -> Scheduled:
+    """What the leader has carried forward says where it was sent; the rest is there still."""
     told = {name: content for name, content in record.headers if name in _OURS}
     offset = record.offset
     if arrived.header.is_by_leader:

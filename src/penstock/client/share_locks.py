@@ -66,12 +66,21 @@ class Locks:
             if found := [held for held in self._shelf.stale(now - patience_s) if held.link is link]:
                 by_link[link] = found
         for link, found in by_link.items():
-            if all(held.phase is Phase.WAITING for held in link.held.values()):
+            if self._take_back(link):
                 self._links.end_sessions(link)
                 continue
             late = [held for held in found if now > held.locked_until_s - link.lock_s / 4]
             for held in late:
                 self._release(link, held)
+
+    def _take_back(self, link: Link) -> bool:
+        """All that came by it, if nobody works on any of it; nobody gets it any more then."""
+        with self._shelf.lock:
+            if any(held.phase is not Phase.WAITING for held in link.held.values()):
+                return False
+            for held in link.held.values():
+                held.phase = Phase.LOST
+        return True
 
     def _release(self, link: Link, held: Held) -> None:
         with self._shelf.lock:

@@ -308,7 +308,7 @@ class TopicConfig:
 
     @property
     def deletes(self) -> bool:
-        return "delete" in self.cleanup_policy
+        return "delete" in self.cleanup_policy or self.delayed_delivery
 
     @property
     def holds(self) -> bool:

@@ -36,6 +36,8 @@ lines = logging.getLogger(__name__)
 CHUNK_BYTES = 64 << 10
 READ_BYTES_MAX = 4 << 20
 """Of what is copied at once; a single record may take more."""
+RECORDS_AT_ONCE = 100
+"""Copied from a batch: with more of them it is time for a pause."""
 BATCH_RECORDS, BATCH_BYTES = 500, 256 << 10
 TIME_MS_MAX = 1 << 61
 """Whatever a client has said: readers must be able to add to it."""
@@ -91,7 +93,7 @@ class Copies:
                 within, left = _split(left, header.next_offset)
                 if within:
                     yield from self._take(header, batch, within)
-                if pauses.is_due(len(batch)):
+                if len(within) > RECORDS_AT_ONCE or pauses.is_due(len(batch)):
                     yield None
                 if not left or self.size > READ_BYTES_MAX:
                     break

@@ -58,7 +58,7 @@ def _go_through(
             event = yield from _event(log, header, batch)
             if schedule.offset != start:
                 return
-        yield from _take_in(schedule, header, event)
+        yield from _take_in(schedule, log, header, event)
         if pauses.is_due(len(batch)):
             yield None
 
@@ -145,7 +145,9 @@ def off_loop(work: Callable[[], T]) -> Steps[T]:
     return done[0]
 
 
-def _take_in(schedule: Schedule, header: BatchHeader, event: Event | None) -> Steps[None]:
+def _take_in(
+    schedule: Schedule, log: PartitionLog, header: BatchHeader, event: Event | None
+) -> Steps[None]:
     """The batch is passed once all of it has been taken in; unless another was faster."""
     start, pending = schedule.offset, schedule.pending
     if event is not None:
@@ -153,4 +155,4 @@ def _take_in(schedule: Schedule, header: BatchHeader, event: Event | None) -> St
             yield None
             if schedule.offset != start or schedule.pending is not pending:
                 return
-    schedule.passed(header)
+    schedule.passed(header, log.epochs.epoch_at(header.last_offset))

@@ -172,10 +172,10 @@ class Schedule:
         if event.ended >= 0:
             yield from self._end(event.ended, event.is_commit)
 
-    def passed(self, header: BatchHeader) -> None:
-        """A batch has been gone through."""
+    def passed(self, header: BatchHeader, epoch: int) -> None:
+        """A batch has been gone through, which the log says is of an epoch."""
         self.offset = header.next_offset
-        self.epoch = header.leader_epoch
+        self.epoch = epoch
 
     def _hold_all(self, entries: Sequence[Entry]) -> Iterator[None]:
         for some in _slices(entries):

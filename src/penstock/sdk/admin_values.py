@@ -163,7 +163,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledMessage:
-    """Its value is read from the topic NAME.scheduled, as any message is."""
+    """Its value is to be read from the topic NAME.scheduled."""
 
     topic: str
     partition: int

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import confluent_kafka.admin
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from penstock.client.scheduling import SETTING, without_delays
 from penstock.delays.asking import DELAY_MS_MAX
 from penstock.sdk.checks import check_seconds
 from penstock.sdk.connecting import created
-from penstock.sdk.errors import Misconfigured
+from penstock.sdk.errors import Misconfigured, Unreachable
 from penstock.sdk.outgoing import Headers
 from penstock.sdk.translation import translated
 from penstock.wire.holding import CANCEL, DELAY, DELIVER_AT
@@ -112,5 +112,12 @@ class Delays:
             answers = admin.describe_configs([resource], request_timeout=limit_s)
             found = answers[resource].result()
         except KafkaException as failure:
+            if failure.args[0].code() == KafkaError._TIMED_OUT:
+                raise Unreachable(
+                    f"no broker has answered at {self._ways['bootstrap.servers']} in {limit_s:g} s "
+                    f"whether topic {topic} has {SETTING}; is one running there? `penstock serve` "
+                    "starts one",
+                    "_TIMED_OUT",
+                ) from None
             raise translated(f"whether topic {topic} has {SETTING}", failure) from None
         return found[SETTING].value if SETTING in found else None

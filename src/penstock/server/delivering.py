@@ -17,7 +17,7 @@ from penstock.delays import stored
 from penstock.delays.copies import Copies, Copy, delivery, portions
 from penstock.delays.folding import catch_up, off_loop
 from penstock.delays.pending import UNREADABLE, Entry
-from penstock.delays.schedule import Schedule
+from penstock.delays.schedule import NOT_READ, Schedule
 from penstock.errors import Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import Amiss
@@ -38,8 +38,11 @@ AT_ONCE = 1000
 IN_FLIGHT_MAX = 20_000
 """Copies that are still to be committed: more have to wait."""
 LOOK_MS = 1000
-"""How often it is looked at the clock, which may have been set, and at what cannot be waited for.
-Also a pause after a failure."""
+"""How often it is looked at what cannot be waited for, such as a lease; also a pause after a
+failure."""
+CLOCK_MS = 10_000
+"""How often it is looked at the clock, which may have been set, while something is pending."""
+STOPPED_AT_ONCE = 50
 KEPT_BYTES, KEPT_LOOK = 64 << 20, 1000
 """Of a log that are gone through again after a start, at most; looked at after so many offsets."""
 
@@ -57,8 +60,9 @@ class Delivering:
         """What is known is written down, for a start that need not read it again."""
         tended = list(self._tended.values())
         self._tended.clear()
-        for each in tended:
-            await each.stop()
+        for start in range(0, len(tended), STOPPED_AT_ONCE):
+            some = tended[start : start + STOPPED_AT_ONCE]
+            await asyncio.gather(*(each.stop() for each in some))
 
     def follow(self, changed: Changed) -> None:
         """Topics, settings or leaders are others."""
@@ -109,6 +113,10 @@ class Tended:
         self._kept_at = self._looked_at = 0
         """How large the log was when its schedule was last written down, and how far that was when
         it was last looked at."""
+        self._kept_offset = NOT_READ
+        """What the file beside the log stands for."""
+        self._seen = 0
+        """The high watermark when it was last looked at."""
         self._woken = asyncio.Event()
         self._task = asyncio.create_task(self._run(), name=f"delays of {self._name}")
 
@@ -133,17 +141,19 @@ class Tended:
         has_failed = False
         while True:
             self._woken.clear()
-            replica, wait_ms = None, float(LOOK_MS)
+            replica: Replica | None = None
+            wait_ms: float | None = LOOK_MS
             try:
                 replica = self._replica()
                 wait_ms = await self._tend(replica)
                 has_failed = False
             except NotOpen as not_open:
                 await self._broker.opening.waited_for([not_open.log], LOOK_MS)
-                wait_ms = 0
+                replica, wait_ms = None, 0
             except Refused:
-                pass  # it has no leader yet, or is gone in a moment
+                replica = None  # it has no leader yet, or is gone in a moment
             except Exception as problem:
+                replica = None
                 if not has_failed:
                     is_bug = not isinstance(problem, OSError | Amiss)
                     text = "delays of %s cannot be looked after for now: %s"
@@ -159,30 +169,35 @@ class Tended:
             self._log = replica.log
         return replica
 
-    async def _wait(self, replica: Replica | None, wait_ms: float) -> None:
+    async def _wait(self, replica: Replica | None, wait_ms: float | None) -> None:
         """Until more is committed, something is due, or the partition has another leader."""
-        if wait_ms <= 0:
+        if wait_ms is not None and wait_ms <= 0:
             await asyncio.sleep(0)
             return
         if replica is not None:
             replica.moved.watch(self._woken.set)
+            if replica.over is not None or replica.high_watermark > self._seen:
+                self._woken.set()  # it has moved meanwhile, when nobody watched
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(wait_ms, LOOK_MS) / 1000):
+            async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):
                 await self._woken.wait()
         if replica is not None:
             replica.moved.unwatch(self._woken.set)
 
-    async def _tend(self, replica: Replica) -> float:
-        """For how long there is nothing to do, as far as is known."""
+    async def _tend(self, replica: Replica) -> float | None:
+        """For how long there is nothing to do, as far as is known; None: until it is woken."""
         broker, partition = self._broker, replica.log
         if not broker.schedules.of(partition).is_read:
             await broker.in_steps(self._load(partition))
         schedule = broker.schedules.of(partition)
-        await broker.in_steps(catch_up(schedule, partition, replica.high_watermark))
+        self._seen = replica.high_watermark
+        await broker.in_steps(catch_up(schedule, partition, self._seen))
         schedule.pending.take_back(schedule.offset, partition.end_offset)
         broker.schedules.count(partition)
         await self._keep_now_and_then(partition)
-        if not isinstance(replica, Leader) or not self._may_deliver(replica):
+        if not isinstance(replica, Leader) or not len(schedule.pending):
+            return None
+        if not self._may_deliver(replica):
             return LOOK_MS
         return await self._deliver(replica, schedule)
 
@@ -207,12 +222,13 @@ class Tended:
             epoch = leader.epoch
             copies = Copies(leader.log, leader.high_watermark, entries, now_ms)
             await self._broker.in_steps(copies.read())
+            await asyncio.sleep(0)
             await self._broker.in_steps(self._append(leader, epoch, schedule, copies))
             return 0 if self._may_deliver(leader) else LOOK_MS
         next_ms = pending.next_ms
         if pending.aside >= IN_FLIGHT_MAX or next_ms is None:
             return LOOK_MS
-        return next_ms - now_ms
+        return min(next_ms - now_ms, CLOCK_MS)
 
     def _append(
         self, leader: Leader, epoch: int, schedule: Schedule, copies: Copies
@@ -235,6 +251,7 @@ class Tended:
                 comes_back = copy.next_ms is not None
                 schedule.pending.set_aside(copy.entry.id, number, comes_back=comes_back)
             self._door.settle()
+            yield None
 
     def _miss(self, schedule: Schedule, entry: Entry) -> None:
         """It was deleted; or it is damaged, and stays until the partition is read anew."""
@@ -259,6 +276,7 @@ class Tended:
                 schedule = yield from stored.decode(data)
             except (stored.Unreadable, OSError) as problem:
                 log.warning("%s cannot be read, and is made anew: %r", path, problem)
+        self._kept_offset = schedule.offset
         if not schedule.is_read:
             schedule.begin(partition.start_offset)
         self._broker.schedules.replace(partition, schedule)
@@ -275,8 +293,10 @@ class Tended:
 
     async def _keep(self, partition: PartitionLog) -> None:
         schedule = self._broker.schedules.of(partition)
-        if schedule.is_read and partition.has_folder and not partition.is_deleted:
-            await self._broker.in_steps(_write(partition, schedule))
+        if not schedule.is_read or schedule.offset == self._kept_offset:
+            return
+        if partition.has_folder and not partition.is_deleted:
+            self._kept_offset = await self._broker.in_steps(_write(partition, schedule))
 
 
 def _built(some: Sequence[Copy]) -> Steps[bytearray]:
@@ -286,11 +306,13 @@ def _built(some: Sequence[Copy]) -> Steps[bytearray]:
     return (yield from off_loop(lambda: delivery(some)))
 
 
-def _write(partition: PartitionLog, schedule: Schedule) -> Steps[None]:
-    """Nothing, where the schedule has gone on meanwhile: the next time will do."""
+def _write(partition: PartitionLog, schedule: Schedule) -> Steps[int]:
+    """The offset that it stands for; NOT_READ, and nothing is written, where the schedule has gone
+    on meanwhile: the next time will do."""
     before = schedule.offset, schedule.floor, len(schedule)
     data = yield from stored.encode(schedule)
     if before != (schedule.offset, schedule.floor, len(schedule)):
-        return
+        return NOT_READ
     path = f"{partition.folder}/{stored.FILE}"
     yield from off_loop(lambda: partition.disk.write_whole(path, data))
+    return before[0]

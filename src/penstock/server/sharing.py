@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import NamedTuple
 
 from penstock.api.share_states import UNCERTAIN
 from penstock.api.shared import Shared
@@ -32,6 +33,13 @@ UNUSED_MS = 600_000
 """After which one that nobody has asked for is forgotten."""
 
 
+class _Timer(NamedTuple):
+    """uvloop's own does not know when it is, if that is at once."""
+
+    when_s: float
+    handle: asyncio.Handle
+
+
 class Sharing:
     def __init__(self, network: Network, door: Door) -> None:
         self._door = door
@@ -40,7 +48,7 @@ class Sharing:
         self._shared = door.broker.shared
         self._tasks: set[asyncio.Task[None]] = set()
         self._storing: set[Shared] = set()
-        self._timers: dict[Shared, asyncio.TimerHandle] = {}
+        self._timers: dict[Shared, _Timer] = {}
         self._shared.on_new = self._take_up
         self._shared.on_changed = self._changed
         self._shared.wake_soon = self._wake_soon
@@ -50,7 +58,7 @@ class Sharing:
 
     async def stop(self) -> None:
         for timer in self._timers.values():
-            timer.cancel()
+            timer.handle.cancel()
         self._timers.clear()
         tasks = list(self._tasks)
         for task in tasks:
@@ -180,11 +188,13 @@ class Sharing:
             return
         delay_s = max(due_ms - self._door.clock.monotonic_ms(), 0) / 1000
         loop = self._door.loop
+        when_s = loop.time() + delay_s
         if timer is not None:
-            if timer.when() <= loop.time() + delay_s:
+            if timer.when_s <= when_s:
                 return
-            timer.cancel()
-        self._timers[shared] = loop.call_later(delay_s, self._locks_end, shared)
+            timer.handle.cancel()
+        handle = loop.call_later(delay_s, self._locks_end, shared)
+        self._timers[shared] = _Timer(when_s, handle)
 
     def _locks_end(self, shared: Shared) -> None:
         self._timers.pop(shared, None)

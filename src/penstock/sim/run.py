@@ -128,8 +128,8 @@ async def _play(cluster: Cluster, history: History, scenario: Scenario) -> None:
     cluster.start()
     if scenario.interrupts_starts:
         _interrupt_starts(cluster)
-    if scenario.has_delays:
-        await play_delays(cluster, history.delays, scenario.faults)
+    if scenario.delays is not None:
+        await play_delays(cluster, history.delays, scenario.faults, scenario.delays)
         return
     if scenario.habits is not None:
         await play_transactions(cluster, history.transactions, scenario.habits, scenario.faults)

@@ -41,8 +41,8 @@ class Scenario:
     """If given, the clients are those with transactions, in place of the usual ones."""
     has_shares: bool = False
     """Whether there are leaders that store shares, in place of clients."""
-    has_delays: bool = False
-    """Whether they are those with delays."""
+    delays: Mapping[str, str] | None = None
+    """If given, they are those with delays, and this is what their topic has as settings."""
 
 
 def _store_is_away(reason: str) -> bool:
@@ -89,12 +89,16 @@ def _delays(
     texts: Mapping[str, str] | None = None,
     may_exit: Callable[[str], bool] = _never,
     brokers_min: int = 1,
+    configs: Mapping[str, str] | None = None,
 ) -> Scenario:
     all_texts = {**TEXTS, **(texts or {})}
-    return Scenario(faults, all_texts, may_exit, brokers_min=brokers_min, has_delays=True)
+    return Scenario(faults, all_texts, may_exit, brokers_min=brokers_min, delays=configs or {})
 
 
 ROOM = {"disk.free.min.bytes": "0"}
+OFTEN = {"log.retention.check.interval.ms": "300"}
+SMALL = {"segment.bytes": "2048", "retention.bytes": "4096"}
+"""Retention drops much, and soon."""
 
 SCENARIOS: Mapping[str, Scenario] = {
     "calm": Scenario(faults.nothing),
@@ -179,4 +183,5 @@ SCENARIOS: Mapping[str, Scenario] = {
     "delays-network": _delays(faults.network_faults),
     "delays-full": _delays(faults.full_disks, ROOM, _disk_is_full),
     "delays-due": _delays(delay_corners.when_due, brokers_min=3),
+    "delays-retention": _delays(faults.kills, OFTEN, configs=SMALL),
 }

@@ -130,3 +130,21 @@ def test_what_was_prefetched_and_not_taken_goes_to_others_and_does_not_count(
         counts.append(job.delivery_count)
         job.ack()
     assert set(counts) == {1}
+
+
+def test_jobs_that_come_again_after_a_moment_disturb_no_others(quick: Broker) -> None:
+    """A pause that is over at once is no timer to the broker's loop."""
+    Queue.ensure(quick.bootstrap, "moments", partitions=1)
+    with Queue(quick.bootstrap, "moments", prefetch=20) as queue:
+        queue.put_many([str(number) for number in range(200)])
+        seen: list[tuple[str, int]] = []
+        while len(seen) < 400:
+            job = queue.get(WAIT_S)
+            seen.append((job.value, job.delivery_count))
+            if job.delivery_count == 1:
+                job.nack(delay=0.001, wait=False)
+            else:
+                job.ack(wait=False)
+        queue.flush(WAIT_S)
+    assert sorted(seen) == sorted((str(n), count) for n in range(200) for count in (1, 2))
+    assert "Traceback" not in quick.logs

@@ -83,3 +83,14 @@ def test_what_is_due_together_comes_in_the_order_of_offsets() -> None:
     second.outcome, second.offset = Outcome.OK, 1
     assert read(made, (1, 5), (2, 6)) == []
     assert read(made, (2, 5), (1, 6)) == ["out of order"]
+
+
+def test_what_retention_has_dropped_since_somebody_read_it_is_not_lost() -> None:
+    made = history()
+    made.has_dropped = True
+    made.polls["reader"] = [Seen(0, 5, 1, DUE_MS)]
+    assert read(made) == []
+    made.polls.clear()
+    assert read(made) == ["lost"]
+    made.has_missed = True
+    assert read(made) == []

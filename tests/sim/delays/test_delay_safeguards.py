@@ -11,6 +11,7 @@ from penstock.api.shown import Shown
 from penstock.api.sieves import Looked
 from penstock.delays.pending import Pending
 from penstock.delays.schedule import Event, Schedule
+from penstock.server.carrying import Carrying
 from penstock.sim.run import play
 from penstock.wire.batch import read_header
 
@@ -76,3 +77,11 @@ def test_a_cancel_that_is_not_looked_up_is_noticed(monkeypatch: pytest.MonkeyPat
     """It is acknowledged for what is being delivered already."""
     monkeypatch.setattr(Schedules, "check", lambda *_: None)
     assert is_caught("delays-calm", "cancelled but read")
+
+
+def test_retention_that_drops_what_is_held_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def not_at_all(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(Carrying, "make_way", not_at_all)
+    assert is_caught("delays-retention", "lost")

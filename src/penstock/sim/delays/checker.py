@@ -17,12 +17,21 @@ def check(history: DelayHistory) -> list[str]:
     found += history.problems
     found += _doubled(spots)
     found += _too_early(history)
-    for reader, seen in history.last_reads.items():
+    for reader, seen in _readers(history):
         places = {each.value: each for each in seen}
         found += [f"{line}, by {reader}" for line in _amiss(history, places)]
         found += [f"{line}, by {reader}" for line in _halves(history, places)]
         found += [f"{line}, by {reader}" for line in _out_of_order(history, places)]
     return found
+
+
+def _readers(history: DelayHistory) -> Iterator[tuple[str, list[Seen]]]:
+    """Those who must have seen all."""
+    if not history.has_dropped:
+        yield from history.last_reads.items()
+    elif not history.has_missed:
+        everybody = (*history.polls.values(), *history.last_reads.values())
+        yield "anybody", [each for seen in everybody for each in seen]
 
 
 def _spots(history: DelayHistory) -> tuple[dict[int, set[tuple[int, int]]], list[str]]:

@@ -46,6 +46,10 @@ class DelayHistory:
     """By reader, each of which goes on where it was."""
     last_reads: dict[str, list[Seen]] = field(default_factory=dict)
     """Of everything from the beginning, after all faults are over and all is due."""
+    has_dropped: bool = False
+    """Retention drops what was delivered: what somebody has read has not been lost."""
+    has_missed: bool = False
+    """It was faster than the reader that goes on."""
     problems: list[str] = field(default_factory=list)
 
     def send(self, partition: int, due_ms: int | None) -> Send:

@@ -7,7 +7,7 @@ import asyncio
 from penstock.sim.client import RETRY_S, SimClient, Unreached
 from penstock.sim.delays.history import PARTITIONS, Seen
 from penstock.sim.delays.producer import now_ms
-from penstock.sim.transactions.fetching import fetch
+from penstock.sim.transactions.fetching import Dropped, fetch
 
 LOOK_S = 0.1
 SETTLED_S = 1.5
@@ -23,6 +23,8 @@ class DelayReader:
         self._topic = topic
         self._to_the_end = to_the_end
         self.seen = seen
+        self.dropped: dict[int, list[tuple[int, int]]] = {}
+        """By partition, from where to where there was nothing any more."""
         self.is_stopping = False
         self.tasks = [client.loop.create_task(self._read(index)) for index in range(PARTITIONS)]
 
@@ -35,7 +37,14 @@ class DelayReader:
         settled_s = loop.time() + SETTLED_S
         while not self.is_stopping:
             try:
-                fetched = await fetch(self._client, self._topic, partition, offset)
+                fetched = await fetch(
+                    self._client, self._topic, partition, offset, may_be_dropped=True
+                )
+            except Dropped as dropped:
+                self.dropped.setdefault(partition, []).append((offset, dropped.start))
+                offset = max(offset, dropped.start)
+                await asyncio.sleep(RETRY_S)
+                continue
             except Unreached:
                 self._client.forget_leaders()
                 await asyncio.sleep(RETRY_S)

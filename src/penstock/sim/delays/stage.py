@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 
 from penstock.sim.admin import Admin
@@ -24,13 +24,15 @@ CONFIGS = {**TOPIC_CONFIGS, "delayed.delivery": "true"}
 
 
 class Stage:
-    def __init__(self, cluster: Cluster, history: DelayHistory) -> None:
-        self._cluster, self._history = cluster, history
+    def __init__(self, cluster: Cluster, history: DelayHistory, configs: Mapping[str, str]) -> None:
+        self._cluster, self._history, self._configs = cluster, history, configs
         self._lives: list[DelayedWriter] = []
 
     async def begin(self) -> None:
         replicas = min(len(self._cluster.machines), REPLICAS_MAX)
-        await Admin(self._cluster).create_topic(TOPIC, PARTITIONS, replicas, CONFIGS)
+        await Admin(self._cluster).create_topic(
+            TOPIC, PARTITIONS, replicas, {**CONFIGS, **self._configs}
+        )
         self._producer = DelayProducer(SimClient(self._cluster, "producer"), self._history)
         self._reader = self._reads("reader", self._history.polls.setdefault("reader", []))
         self._follow = self._cluster.director.create_task(self._look_after())
@@ -64,6 +66,8 @@ class Stage:
             for name in (f"last reader {number}" for number in range(LAST_READERS))
         ]
         await self._until(lambda: all(each.is_done for each in readers), "readers to end")
+        self._history.has_dropped = any(each.dropped for each in readers)
+        self._history.has_missed = bool(self._reader.dropped)
         self._raise_problems(
             [self._producer.tasks, self._reader.tasks, *(r.tasks for r in readers)]
         )
@@ -100,8 +104,9 @@ async def play_delays(
     cluster: Cluster,
     history: DelayHistory,
     faults: Callable[[Cluster, Random], Awaitable[None]],
+    configs: Mapping[str, str],
 ) -> None:
-    stage = Stage(cluster, history)
+    stage = Stage(cluster, history, configs)
     await stage.begin()
     await faults(cluster, cluster.scheduler.chance("faults"))
     cluster.heal()

@@ -32,8 +32,19 @@ class Fetched(NamedTuple):
     end: int
 
 
-async def fetch(client: SimClient, topic: str, partition: int, offset: int) -> Fetched:
-    """Raises Unreached if it is to be asked again."""
+class Dropped(Exception):
+    """What was asked for is there no more."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+        """Where the partition begins now."""
+
+
+async def fetch(
+    client: SimClient, topic: str, partition: int, offset: int, *, may_be_dropped: bool = False
+) -> Fetched:
+    """Raises Unreached if it is to be asked again, and Dropped where that may be."""
     exchange = await client.leader(topic, partition)
     wanted = FetchPartition(
         partition,
@@ -49,6 +60,8 @@ async def fetch(client: SimClient, topic: str, partition: int, offset: int) -> F
     answer = await answered(exchange, exchange.ask(request, FETCH_VERSION, FetchResponse))
     data = answer.responses[0].partitions[0]
     code = ErrorCode(data.error_code)
+    if code is ErrorCode.OFFSET_OUT_OF_RANGE and may_be_dropped:
+        raise Dropped(data.log_start_offset)
     if code is not ErrorCode.NONE:
         client.forget_leaders()
         if code not in RETRIABLE:

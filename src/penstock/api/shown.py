@@ -77,6 +77,8 @@ class Held:
 
     def look(self, batch: memoryview, index: TagIndex, *, light: bool) -> Looked:
         header = read_header(batch)
+        if header.is_control:  # or an aborted transaction would hide the next of its producer
+            return Looked(header, batch, (), None, header.size // PASSED_ON)
         dues = self._dues(header, batch, light) if header.holds else {}
         if not dues:
             return Looked(header, None, (), None, header.size // PASSED_ON)

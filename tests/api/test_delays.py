@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from tests.api.desk import NOW_MS, Desk
 from tests.api.test_views import make, offsets
-from tests.delays.writing import AFTER, AT, CANCEL, carried_out, put_copies
+from tests.delays.writing import AFTER, AT, CANCEL, CRON, NEXT, carried_out, put_copies
 from tests.raw_client import fetch_of, partition_of
 
 from penstock.api import shown, sieves
 from penstock.api.lag import Place, lags
-from penstock.delays.folding import catch_up
+from penstock.delays.folding import batches, catch_up
 from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.delayed_topics import SUFFIX
 from penstock.wire.batch import BY_LEADER, HOLDS, read_header, seal
-from penstock.wire.batch_builder import build_batch
+from penstock.wire.batch_builder import build_batch, read_records
 from penstock.wire.compression import Codec
 from penstock.wire.messages.k00_produce import (
     PartitionProduceData,
@@ -253,6 +253,46 @@ def test_a_leader_that_has_not_read_its_log_yet_asks_for_patience(orders: Desk) 
     )
     answer = orders.ask(request, 9).responses[0].partition_responses[0]
     assert answer.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+# -- repeating
+
+EVERY = ((CRON, b"* * * * *"),)
+NEXT_MS = (NOW_MS // 60_000 + 1) * 60_000
+
+
+def next_times(desk: Desk) -> list[int]:
+    """What the list says of when records come next."""
+    data: Any = fetched(desk, "orders" + SUFFIX).records
+    found = [batch for batch in batches(memoryview(data)) if not read_header(batch).is_control]
+    records = [each for batch in found for each in read_records(batch, 1 << 20)]
+    return [int(dict(each.headers)[NEXT] or b"") for each in records]
+
+
+def test_a_repeating_record_is_hidden_and_listed_with_when_it_comes_next(orders: Desk) -> None:
+    produced(orders, batch_of((), EVERY, ()))
+    assert read(orders) == ([0, 2], 3)
+    assert read(orders, "orders" + SUFFIX) == ([1], 3)
+    assert next_times(orders) == [NEXT_MS]
+
+
+def test_a_repeating_record_that_was_delivered_is_listed_on(orders: Desk) -> None:
+    produced(orders, batch_of(EVERY))
+    log = orders.broker.leader("orders", 0).log
+    put_copies(log, [Entry(0, NEXT_MS, 0)], still_held=False, next_ms=NEXT_MS + 60_000)
+    commit(orders)
+    assert read(orders) == ([1], 2)
+    assert read(orders, "orders" + SUFFIX) == ([0], 2)
+    assert next_times(orders) == [NEXT_MS + 60_000]
+    assert orders.broker.schedules.total == 1
+    assert produced(orders, batch_of(((CANCEL, b"0"),))).error_code == 0
+    assert read(orders, "orders" + SUFFIX) == ([], 3)
+
+
+def test_a_cron_that_is_wrong_is_named_with_its_field(orders: Desk) -> None:
+    answer = produced(orders, batch_of(((CRON, b"0 25 * * *"),)))
+    assert answer.error_code == ErrorCode.INVALID_RECORD
+    assert answer.error_message == "record 0: penstock-cron: hour 25 is not 0 to 23"
 
 
 # -- settings

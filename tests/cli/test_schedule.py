@@ -46,7 +46,7 @@ def test_what_waits_is_listed_in_the_order_in_which_it_is_due(
     assert (first["key"], second["key"]) == (None, "k")
     assert third["headers"] == [{"key": "tier", "value": "gold"}]
     shown = penstock("schedule", "list", delays)
-    assert shown.stdout.splitlines()[0].split() == ["ID", "DUE", "IN", "KEY", "SIZE"]
+    assert shown.stdout.splitlines()[0].split() == ["ID", "DUE", "IN", "KEY", "SIZE", "CRON"]
     assert [line.split()[0] for line in shown.stdout.splitlines()[1:]] == ["0:0", "1:0", "0:1"]
     assert "first" in read(penstock, f"{delays}.scheduled")
 
@@ -65,6 +65,32 @@ def test_what_is_due_is_delivered_and_listed_no_more(penstock: Penstock, delays:
     wait_until(lambda: read(penstock, delays) == ["soon"], "the delivery")
     assert listed(penstock, delays) == []
     assert "nothing waits" in penstock("schedule", "list", delays).stderr
+
+
+def test_what_repeats_is_listed_with_its_cron_and_when_it_comes_next(
+    penstock: Penstock, delays: str
+) -> None:
+    new_year = datetime(datetime.now(UTC).year + 1, 1, 1, tzinfo=UTC)
+    sent = penstock("produce", delays, "--cron", "0 0 1 JAN *", "--partition", "0", "greet")
+    assert sent.stdout.splitlines()[-1].endswith(": 0:0")
+    old = json.dumps({"value": "old", "partition": 1, "timestamp": 1})
+    repeated = ("--json", "--header", "penstock-cron=0 0 1 1 *")
+    assert penstock("produce", delays, *repeated, stdin=f"{old}\n").exit_code == 0
+    wait_until(lambda: read(penstock, delays) == ["old"], "the first delivery")
+    wait_until(
+        lambda: (
+            [each["due_ms"] for each in listed(penstock, delays)]
+            == [new_year.timestamp() * 1000] * 2
+        ),
+        "the next due time",
+    )
+    first, second = listed(penstock, delays)
+    assert (first["id"], first["cron"], first["headers"]) == ("0:0", "0 0 1 JAN *", [])
+    assert (second["id"], second["cron"]) == ("1:0", "0 0 1 1 *")
+    assert penstock("schedule", "list", delays).stdout.splitlines()[1].endswith("0 0 1 JAN *")
+    assert penstock("schedule", "cancel", delays, "0:0", "1:0").exit_code == 0
+    assert listed(penstock, delays) == []
+    assert read(penstock, delays) == ["old"]
 
 
 def test_a_cancelled_message_waits_no_more(penstock: Penstock, delays: str) -> None:
@@ -149,6 +175,12 @@ def test_a_delay_of_nothing_is_none(penstock: Penstock, topic: str) -> None:
     ("words", "said"),
     [
         (("--delay", "1s", "--deliver-at", "2030-01-01"), "give one of them"),
+        (("--delay", "1s", "--cron", "* * * * *"), "give one of them"),
+        (("--deliver-at", "2030-01-01", "--cron", "* * * * *"), "give one of them"),
+        (("--cron", "* * * * *", "--header", "penstock-cron=* * * * *"), "give one of them"),
+        (("--cron", "0 25 * * *"), "hour 25 is not 0 to 23"),
+        (("--cron", ""), "it has 0 fields"),
+        (("--cron", "0 0 30 2 *"), "the next year has no such time"),
         (("--delay", "1s", "--header", "penstock-deliver-at=5"), "give one of them"),
         (("--delay", "400d"), "up to a year"),
         (("--deliver-at", "2999-01-01"), "up to a year"),

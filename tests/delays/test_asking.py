@@ -16,6 +16,8 @@ from penstock.wire.records import Headers, Record
 NOW_MS = 1_750_000_000_000
 LIMIT = 1 << 20
 AT, AFTER, CANCEL = b"penstock-deliver-at", b"penstock-delay-ms", b"penstock-cancel"
+CRON = b"penstock-cron"
+DAY_MS = 86_400_000
 
 
 def batch_of(*all_headers: Headers, time_ms: int = NOW_MS, **more: Any) -> bytearray:
@@ -63,7 +65,7 @@ def test_a_header_without_a_value_is_no_number() -> None:
     assert "header penstock-delay-ms is not" in refused(((AFTER, None),)).message
 
 
-@pytest.mark.parametrize("name", [AT, AFTER, CANCEL])
+@pytest.mark.parametrize("name", [AT, AFTER, CANCEL, CRON])
 def test_a_header_that_is_given_twice_is_refused(name: bytes) -> None:
     assert "more than once" in refused(((name, b"1"), (name, b"1"))).message
 
@@ -112,3 +114,43 @@ def test_a_transaction_may_hold_records_and_cancels_none() -> None:
     }
     assert asked(batch_of(((AT, b"1"),), **of)) == (1, [])
     assert "transaction" in refused(((CANCEL, b"1"),), **of).message
+
+
+def test_a_record_that_repeats_is_held() -> None:
+    batch = batch_of((), ((CRON, b"*/5 * * * *"),))
+    assert asked(batch) == (1, [])
+    assert check(batch).holds
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"0 25 * * *", "record 1: penstock-cron: hour 25 is not 0 to 23"),
+        (b"hourly", "record 1: penstock-cron: it has 1 fields"),
+        (b"\xff * * * *", r"record 1: penstock-cron: minute \xff is not 0 to 59"),
+        (b"0 0 30 feb *", "record 1: penstock-cron: 0 0 30 feb * has no time within a year"),
+        (None, "record 1: penstock-cron: it has 0 fields"),
+    ],
+)
+def test_a_cron_that_is_none_is_told_with_its_field(text: bytes | None, said: str) -> None:
+    problem = refused((), ((CRON, text),))
+    assert problem.index == 1
+    assert problem.message.startswith(said)
+
+
+@pytest.mark.parametrize("name", [AT, AFTER, CANCEL])
+def test_a_record_repeats_or_is_delayed_or_cancels(name: bytes) -> None:
+    message = refused(((CRON, b"* * * * *"), (name, b"1"))).message
+    assert "penstock-cron" in message
+    assert name.decode() in message
+    assert "give one of them" in message
+
+
+def test_a_cron_counts_from_the_records_time_or_the_brokers() -> None:
+    cron = ((CRON, b"* * * * *"),)
+    assert asked(batch_of(cron, time_ms=1)) == (1, [])
+    assert asked(batch_of(cron, time_ms=NOW_MS + DELAY_MS_MAX - DAY_MS)) == (1, [])
+    assert "a year" in refused(cron, time_ms=NOW_MS + DELAY_MS_MAX).message
+    assert "a year" in refused(cron, time_ms=1 << 60).message
+    assert "timestamp" in refused(cron, time_ms=-1).message
+    assert asked(batch_of(cron, time_ms=-1), append_time=True) == (1, [])

@@ -28,6 +28,8 @@ class Model(RuleBasedStateMachine):
         self.pending = Pending()
         self.entries: dict[int, Entry] = {}
         self.aside: dict[int, int] = {}
+        self.coming_back: set[int] = set()
+        """Of those set aside."""
 
     @rule(number=numbers, due_ms=dues, place=numbers)
     def put(self, number: int, due_ms: int, place: int) -> None:
@@ -41,15 +43,26 @@ class Model(RuleBasedStateMachine):
         assert self.pending.remove(number) == self.entries.pop(number, None)
         self.aside.pop(number, None)
 
-    @rule(number=numbers, offset=st.integers(0, 20))
-    def set_aside(self, number: int, offset: int) -> None:
-        self.pending.set_aside(number, offset)
+    @rule(number=numbers, offset=st.integers(0, 20), comes_back=st.booleans())
+    def set_aside(self, number: int, offset: int, comes_back: bool) -> None:
+        self.pending.set_aside(number, offset, comes_back=comes_back)
+        if number in self.entries and (number not in self.aside or number in self.coming_back):
+            self.aside[number] = offset
+            self.coming_back.discard(number)
+            self.coming_back.update([number] if comes_back else [])
+
+    @rule(number=numbers, due_ms=dues, offset=st.integers(0, 20))
+    def move(self, number: int, due_ms: int, offset: int) -> None:
+        self.pending.move(number, due_ms, offset)
         if number in self.entries:
-            self.aside.setdefault(number, offset)
+            self.entries[number] = self.entries[number]._replace(due_ms=due_ms)
+            if self.aside.get(number, offset) <= offset:
+                self.aside.pop(number, None)
 
     @rule(number=numbers)
     def give_up(self, number: int) -> None:
-        self.pending.set_aside(number, UNREADABLE)
+        if number not in self.aside:
+            self.pending.set_aside(number, UNREADABLE)
         if number in self.entries:
             self.aside.setdefault(number, UNREADABLE)
 
@@ -66,6 +79,7 @@ class Model(RuleBasedStateMachine):
 
     @invariant()
     def is_the_same(self) -> None:
+        self.coming_back &= self.aside.keys()
         assert len(self.pending) == len(self.entries)
         on_their_way = [each for each in self.aside.values() if each != UNREADABLE]
         assert self.pending.aside == len(on_their_way)
@@ -73,6 +87,8 @@ class Model(RuleBasedStateMachine):
             assert self.pending.get(number) == self.entries.get(number)
             waits = number in self.entries and number not in self.aside
             assert self.pending.is_waiting(number) == waits
+            may_come = waits or number in self.coming_back
+            assert self.pending.may_come(number) == may_come
         rows = [row for block in self.pending.blocks() for row in zip(*block, strict=True)]
         assert rows == sorted(map(tuple, self.entries.values()))
         assert self.pending.ids_between(10, 40) == sorted(

@@ -14,6 +14,9 @@ from tests.delays.writing import (
     AFTER,
     AT,
     CANCEL,
+    CRON,
+    ID,
+    NEXT,
     append,
     carried_out,
     entries,
@@ -60,6 +63,14 @@ def cancel(number: int) -> tuple[tuple[bytes, bytes], ...]:
     return ((CANCEL, b"%d" % number),)
 
 
+def every(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    return ((CRON, text),)
+
+
+MINUTE_MS = 60_000
+NEXT_MINUTE = (NOW_MS // MINUTE_MS + 1) * MINUTE_MS
+
+
 def in_transaction(producer_id: int, sequence: int) -> dict[str, Any]:
     return {
         "producer_id": producer_id,
@@ -97,6 +108,41 @@ def test_a_record_that_was_carried_forward_is_held_under_the_same_id(log: Partit
     assert entries(folded(log)) == [Entry(0, 1, place), Entry(1, 2, place + 1)]
     put_copies(log, [Entry(0, 1, place)], still_held=False)
     assert entries(folded(log)) == [Entry(1, 2, place + 1)]
+
+
+def test_a_repeating_record_is_due_at_the_first_time_after_its_own(log: PartitionLog) -> None:
+    put(log, [every(b"* * * * *"), every(b"0 0 1 1 *")])
+    first, second = entries(folded(log))
+    assert first == Entry(0, NEXT_MINUTE, 0)
+    assert second.due_ms > NEXT_MINUTE
+
+
+def test_a_delivery_that_says_when_it_comes_next_leaves_a_record_where_it_is(
+    log: PartitionLog,
+) -> None:
+    put(log, [every(b"* * * * *"), at(2)])
+    held = entries(folded(log))
+    put_copies(log, held[:1], still_held=False, next_ms=77)
+    assert entries(folded(log)) == [Entry(0, 77, 0), Entry(1, 2, 1)]
+    place = put_copies(log, [Entry(0, 77, 0)], still_held=True)
+    put_copies(log, [Entry(0, 77, place)], still_held=False, next_ms=99)
+    assert entries(folded(log)) == [Entry(0, 99, place), Entry(1, 2, 1)]
+    put_copies(log, [Entry(0, 99, place)], still_held=False)
+    assert entries(folded(log)) == [Entry(1, 2, 1)]
+
+
+def test_a_delivery_of_what_was_cancelled_or_deleted_brings_nothing_back(log: PartitionLog) -> None:
+    put(log, [every(b"* * * * *")])
+    put(log, [cancel(0)])
+    put_copies(log, [Entry(0, 5, 0)], still_held=False, next_ms=77)
+    assert entries(folded(log)) == []
+
+
+def test_what_only_leaders_say_means_nothing_in_a_clients_batch(log: PartitionLog) -> None:
+    """Who forwards messages may copy all headers."""
+    put(log, [at(1), at(2)])
+    put(log, [((ID, b"0"), (NEXT, b"77")), (*at(3), (ID, b"1"), (NEXT, b"77"))])
+    assert entries(folded(log)) == [Entry(0, 1, 0), Entry(1, 2, 1), Entry(3, 3, 3)]
 
 
 def test_headers_mean_nothing_in_a_batch_that_the_leader_has_not_marked(log: PartitionLog) -> None:
@@ -173,7 +219,16 @@ class Model:
 
     def step(self) -> None:
         self.chance.choice(
-            [self.put, self.put, self.put_within, self.end, self.take_out, self.carry]
+            [
+                self.put,
+                self.put,
+                self.put_repeating,
+                self.put_within,
+                self.end,
+                self.take_out,
+                self.repeat,
+                self.carry,
+            ]
         )()
 
     def put(self) -> None:
@@ -183,6 +238,17 @@ class Model:
         for n, due in enumerate(dues):
             if due is not None:
                 self.held[base + n] = Entry(base + n, due, base + n)
+
+    def put_repeating(self) -> None:
+        base = put(self.log, [every(b"* * * * *"), ()])
+        self.held[base] = Entry(base, NEXT_MINUTE, base)
+
+    def repeat(self) -> None:
+        some, next_ms = self.some(), self.chance.randint(0, 9)
+        if some:
+            put_copies(self.log, some, still_held=False, next_ms=next_ms)
+        for entry in some:
+            self.held[entry.id] = entry._replace(due_ms=next_ms)
 
     def put_within(self) -> None:
         producer = self.chance.randint(1, 3)

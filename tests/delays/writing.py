@@ -16,12 +16,12 @@ from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Apart
 from penstock.wire.batch import read_header
 from penstock.wire.batch_builder import build_batch, end_marker
-from penstock.wire.holding import Tails
+from penstock.wire.holding import Tails, with_next
 from penstock.wire.records import Cursor, Headers, Record, encode
 from penstock.world.ports import Cold
 
 AT, AFTER, CANCEL = b"penstock-deliver-at", b"penstock-delay-ms", b"penstock-cancel"
-ID = b"penstock-scheduled-id"
+ID, CRON, NEXT = b"penstock-scheduled-id", b"penstock-cron", b"penstock-next-at"
 LIMIT = 1 << 24
 
 
@@ -40,14 +40,18 @@ def put(log: PartitionLog, all_headers: Sequence[Headers], epoch: int = 0, **mor
     return append(log, batch, epoch)
 
 
-def put_copies(log: PartitionLog, entries: Sequence[Entry], *, still_held: bool) -> int:
+def put_copies(
+    log: PartitionLog, entries: Sequence[Entry], *, still_held: bool, next_ms: int | None = None
+) -> int:
+    """Delivered, perhaps to come again; or carried forward."""
     copies = []
     for entry in entries:
         data = encode([Record(0, NOW_MS, b"k", b"v")], 0, NOW_MS)
         due = [entry.due_ms] if still_held else None
         tails = Tails(Cursor(data, 1), [0], [entry.id], due)
         tails.go_on()
-        copies.append(Copy(entry, tails.found[0], NOW_MS, 0))
+        tail = tails.found[0]
+        copies.append(Copy(entry, tail if next_ms is None else with_next(tail, next_ms), NOW_MS, 0))
     return append(log, (carried if still_held else delivery)(copies, NOW_MS))
 
 

@@ -16,7 +16,7 @@ NewTopic: Any = confluent_kafka.admin.NewTopic  # type: ignore[attr-defined]
 """Its types are not all there."""
 
 AT, AFTER, CANCEL = "penstock-deliver-at", "penstock-delay-ms", "penstock-cancel"
-ID = "penstock-scheduled-id"
+ID, CRON, NEXT = "penstock-scheduled-id", "penstock-cron", "penstock-next-at"
 
 
 class Read(NamedTuple):
@@ -59,8 +59,15 @@ class Sent:
 
 
 def send(
-    producer: Any, sent: Sent, topic: str, value: str, headers: dict[str, str], key: str = "k"
+    producer: Any,
+    sent: Sent,
+    topic: str,
+    value: str,
+    headers: dict[str, str],
+    key: str = "k",
+    time_ms: int = 0,
 ) -> None:
+    """With a timestamp, or that of now."""
     while True:
         try:
             producer.produce(
@@ -69,6 +76,7 @@ def send(
                 key=key,
                 headers=list(headers.items()),
                 partition=0,
+                timestamp=time_ms,
                 on_delivery=sent.note,
             )
             return
@@ -130,9 +138,13 @@ class Reader:
 
 
 def listed(address: str, topic: str) -> list[str]:
-    """What is held, by a reader that has seen nothing yet."""
+    return [each.value for each in held(address, topic)]
+
+
+def held(address: str, topic: str) -> list[Read]:
+    """By a reader that has seen nothing yet."""
     reader = Reader(address, topic + ".scheduled")
     try:
-        return [each.value for each in reader.to_end()]
+        return reader.to_end()
     finally:
         reader.close()

@@ -88,6 +88,18 @@ def test_the_values_of_what_waits_are_read_by_a_classic_group(
     assert (found.value, found.partition, found.offset) == ("later", place.partition, place.offset)
 
 
+def test_a_message_that_repeats_is_listed_with_when_it_comes_next(
+    producer: Producer, admin: Admin, delays: str
+) -> None:
+    new_year = datetime(datetime.now(UTC).year + 1, 1, 1, tzinfo=UTC)
+    place = producer.send(delays, "x", key="k", repeat="0 0 1 jan *").result(WAIT_S)
+    (found,) = admin.schedules.list(delays)
+    assert (found.partition, found.offset) == (place.partition, place.offset)
+    assert (found.due, found.repeat, found.headers) == (new_year, "0 0 1 jan *", ())
+    admin.schedules.cancel(found)
+    assert admin.schedules.list(delays) == ()
+
+
 def test_a_message_that_was_cancelled_is_gone_and_cannot_be_cancelled_again(
     producer: Producer, admin: Admin, delays: str
 ) -> None:
@@ -146,9 +158,11 @@ async def test_asyncio_sends_what_is_to_wait(
     async with AsyncProducer(broker.address, tune="latency") as producer:
         place = await producer.send(delays, "x", delay=HOUR)
         sending = await producer.enqueue(delays, "y", deliver_at=datetime.now(UTC) + 2 * HOUR)
+        monthly = await producer.send(delays, "z", repeat="0 0 1 * *")
         await producer.flush()
-    found = [(each.partition, each.offset) for each in admin.schedules.list(delays)]
-    assert found == [tuple(place[1:]), tuple(sending.result(WAIT_S)[1:])]
+    found = {(each.partition, each.offset): each.repeat for each in admin.schedules.list(delays)}
+    once = dict.fromkeys([tuple(place[1:]), tuple(sending.result(WAIT_S)[1:])])
+    assert found == {**once, tuple(monthly[1:]): "0 0 1 * *"}
 
 
 async def test_asyncio_is_told_of_a_topic_without_delays(
@@ -202,6 +216,14 @@ def test_where_no_broker_is_that_is_told() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"repeat": "0 25 * * *"}, "hour 25 is not 0 to 23"),
+        ({"repeat": "\u0663 * * * *"}, "minute .* is not 0 to 59"),
+        ({"repeat": "@daily"}, "it has 1 fields"),
+        ({"repeat": "0 0 31 2 *"}, "the next year has no such time"),
+        ({"repeat": 5}, "repeat=5"),
+        ({"repeat": "* * * * *", "delay": 0}, "give one of them"),
+        ({"repeat": "* * * * *", "headers": {"penstock-cron": "x"}}, "give one of them"),
+        ({"repeat": "* * * * *", "timestamp": 5}, "timestamp="),
         ({"delay": -1}, "delay=-1"),
         ({"delay": timedelta(seconds=-1)}, "delay=-1"),
         ({"delay": math.nan}, "delay=nan"),

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.delays.writing import put
 from tests.server.house import House
-from tests.server.test_delivering import Shop, at
+from tests.server.shop import Shop, at
 
 from penstock.log.damage import Damage
 from penstock.server import delivering

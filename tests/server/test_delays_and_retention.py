@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.log.timing import newest
 from tests.server.house import House
-from tests.server.test_delivering import START_MS, Shop, at
+from tests.server.shop import START_MS, Shop, at
 from tests.server.test_upkeep import upkeep_of
 
 from penstock.errors import ErrorCode, Refused

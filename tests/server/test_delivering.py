@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ import pytest
 from tests.api.test_delays import batch_of
 from tests.delays.writing import AT, CANCEL, entries, put, put_copies
 from tests.raw_client import frame_of, produce_of
-from tests.server.house import House, MemoryConnection
-from tests.server.test_upkeep import upkeep_of
+from tests.server.house import House
+from tests.server.shop import START_MS, Shop, at, retain
 
 from penstock.delays import copies as copying
 from penstock.delays import stored
@@ -22,80 +20,8 @@ from penstock.delays.pending import Entry
 from penstock.delays.schedule import Schedule
 from penstock.errors import ErrorCode
 from penstock.log.damage import Damage
-from penstock.server.carrying import Carrying
 from penstock.server.delivering import Delivering
-from penstock.wire.batch import read_header, size_at
-from penstock.wire.batch_builder import read_records
 from penstock.wire.compression import Codec
-from penstock.wire.records import Headers, Record
-
-START_MS = 1_750_000_000_000
-"""The house's clock."""
-LIMIT = 1 << 24
-
-
-class Shop:
-    """A broker with a topic that has delays, and one client."""
-
-    def __init__(self, house: House) -> None:
-        self.house = house
-        self.client: MemoryConnection = house.connect()
-
-    @property
-    def leader(self) -> Any:
-        return self.house.broker.leader("orders", 0)
-
-    @property
-    def schedule(self) -> Schedule:
-        return self.house.broker.schedules.of(self.leader.log)
-
-    async def send(self, *all_headers: Headers, acks: int = -1, **more: Any) -> Any:
-        batch = bytes(batch_of(*all_headers, **more))
-        answer = await self.house.ask(self.client, produce_of("orders", batch, acks=acks), 9)
-        return answer.responses[0].partition_responses[0]
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        def woken() -> bool:
-            if self.delivering is not None:
-                for tended in self.delivering._tended.values():
-                    tended.wake()
-            return holds()
-
-        await self.house.settle(woken)
-
-    delivering: Delivering | None = None
-
-    @asynccontextmanager
-    async def tended(self) -> AsyncIterator[Delivering]:
-        self.delivering = delivering = Delivering(self.house.door)
-        delivering.start()
-        try:
-            await self.until(lambda: self.house.broker.schedules.knows_all(self.leader))
-            yield delivering
-        finally:
-            self.delivering = None
-            await delivering.stop()
-
-    def written(self) -> list[tuple[int, Record]]:
-        """All records of the log, with what kind of batch each is in."""
-        log, found, offset = self.leader.log, [], self.leader.log.start_offset
-        while offset < log.end_offset:
-            part = log.read(offset, LIMIT, log.end_offset, cold_ok=True)
-            data = part.range.file.read(part.range.position, part.range.length)
-            while data:
-                batch, data = data[: size_at(data)], data[size_at(data) :]
-                kind = read_header(batch).attributes >> 7
-                found += [(kind, record) for record in read_records(batch, LIMIT)]
-            offset = part.next_offset
-        return [each for each in found if each[1].offset >= log.start_offset]
-
-    def delivered(self) -> list[int]:
-        """Ids, in the order of delivery."""
-        return [int(record.headers[-1][1] or b"") for kind, record in self.written() if kind == 2]
-
-
-def at(seconds: float) -> Headers:
-    return ((AT, b"%d" % (START_MS + seconds * 1000)),)
 
 
 @pytest.fixture
@@ -307,13 +233,6 @@ async def old_shop(house: House) -> Shop:
     return Shop(house)
 
 
-async def _retain(shop: Shop) -> None:
-    upkeep = upkeep_of(shop.house)
-    upkeep.make_way = Carrying(shop.house.door).make_way
-    await upkeep._drop_expired_of(shop.leader, shop.house.clock.now_ms())
-    await upkeep.stop()
-
-
 async def test_held_records_are_carried_forward_before_their_segment_goes(old_shop: Shop) -> None:
     shop = old_shop
     async with shop.tended():
@@ -321,7 +240,7 @@ async def test_held_records_are_carried_forward_before_their_segment_goes(old_sh
         for _ in range(60):
             await shop.send((), (), ())
         await shop.until(lambda: shop.schedule.offset == shop.leader.log.end_offset)
-        await _retain(shop)
+        await retain(shop)
         assert shop.leader.log.start_offset > 2
         assert [each.id for each in entries(shop.schedule)] == [0, 1]
         assert all(each.place > 180 for each in entries(shop.schedule))
@@ -340,7 +259,7 @@ async def test_a_log_from_which_originals_are_gone_is_folded_to_the_same(old_sho
         for _ in range(60):
             await shop.send((), (), ())
         await shop.until(lambda: shop.schedule.offset == shop.leader.log.end_offset)
-        await _retain(shop)
+        await retain(shop)
         before = entries(shop.schedule)
     (Path(shop.leader.log.folder) / stored.FILE).unlink()
     shop.house.broker.schedules.forget(shop.leader.log)
@@ -362,13 +281,13 @@ async def test_a_segment_that_is_mostly_held_stays(
             await shop.send((), (), ())
         await shop.until(lambda: shop.schedule.offset == shop.leader.log.end_offset)
         end = shop.leader.log.end_offset
-        await _retain(shop)
+        await retain(shop)
         assert shop.leader.log.start_offset == 0
         assert shop.leader.log.end_offset == end
         assert "stays, as most of it is still to be delivered" in caplog.text
         shop.house.clock.time_ms += 100_000
         await shop.until(lambda: len(shop.schedule.pending) == 0)
-        await _retain(shop)
+        await retain(shop)
         assert shop.leader.log.start_offset > 0
     assert len(caplog.records) > 0
 
@@ -378,7 +297,7 @@ async def test_nothing_goes_while_it_is_not_known_what_is_held(old_shop: Shop) -
     await shop.send(at(100), (), ())
     for _ in range(60):
         await shop.send((), (), ())
-    await _retain(shop)
+    await retain(shop)
     assert shop.leader.log.start_offset == 0
 
 
@@ -397,5 +316,5 @@ async def test_what_an_open_transaction_holds_does_not_go(old_shop: Shop) -> Non
         for _ in range(60):
             await shop.send((), (), ())
         await shop.until(lambda: shop.schedule.offset == leader.log.end_offset)
-        await _retain(shop)
+        await retain(shop)
         assert leader.log.start_offset == 0

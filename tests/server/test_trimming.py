@@ -198,10 +198,10 @@ async def test_what_is_held_until_it_is_due_stays(shares: ShareHouse, queue: Que
     assert await queue.trimmed() == 0, "as it is not known what is held"
     schedule = shares.broker.schedules.of(log)
     schedule.begin(0)
-    schedule.apply(Event([Entry(30, 10**15, 30), Entry(40, 10**15, 40)], []))
+    list(schedule.apply(Event([Entry(30, 10**15, 30), Entry(40, 10**15, 40)], [])))
     schedule.offset = 100
     assert await queue.trimmed() == 30
-    schedule.apply(Event([], [30]))
+    list(schedule.apply(Event([], [30])))
     assert await queue.trimmed() == 40
     schedule.apply(Event([], [40]))
     assert await queue.trimmed() == 50

@@ -67,7 +67,7 @@ class Schedules:
             )
         seen: set[int] = set()
         for index, number in asked.cancels:
-            if number in seen or not self.of(leader.log).pending.is_waiting(number):
+            if number in seen or not self.of(leader.log).pending.may_come(number):
                 raise BadRecord(
                     index,
                     f"nothing is pending under {number} in partition {leader.index}: it was "

@@ -6,6 +6,8 @@ without anything held are given as they lie, and the header tells which these ar
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.api.sieves import LIGHT_BYTES, LIGHT_RECORDS, Heavy, Looked, Sieve
 from penstock.api.viewing import Partly, bytes_of
 from penstock.delays.folding import is_heavy
@@ -75,47 +77,54 @@ class Held:
 
     def look(self, batch: memoryview, index: TagIndex, *, light: bool) -> Looked:
         header = read_header(batch)
-        deltas = self._deltas(header, batch, light) if header.holds else set()
-        if not deltas:
+        if header.is_control:  # or an aborted transaction would hide the next of its producer
+            return Looked(header, batch, (), None, header.size // PASSED_ON)
+        dues = self._dues(header, batch, light) if header.holds else {}
+        if not dues:
             return Looked(header, None, (), None, header.size // PASSED_ON)
-        header, kept, cost = _looked_into(header, batch, deltas, light)
+        header, kept, cost = _looked_into(header, batch, dues, light)
         return Looked(header, kept, (), None, cost)
 
     def limit(self, before: int) -> int:
         """No further than it is known what is held."""
         return min(before, self._schedule.offset)
 
-    def _deltas(self, header: BatchHeader, batch: memoryview, light: bool) -> set[int]:
-        """Of the records that are held, and can be read here. Of those that were carried forward
-        the batch itself has the ids."""
+    def _dues(self, header: BatchHeader, batch: memoryview, light: bool) -> dict[int, int]:
+        """Of the records that are held, and can be read here, by their deltas. Of those that were
+        carried forward the batch itself has the ids."""
         pending, base = self._schedule.pending, header.base_offset
         if not header.is_by_leader:
             ids = pending.ids_between(base, header.next_offset)
-            return {number - base for number in ids if _is_at(pending, number, number)}
+            return _dues_of(pending, base, ((number, number) for number in ids))
         if light and is_heavy(header):
             raise Heavy
         try:
             held = read_event(header, batch).held
         except (Malformed, Refused):
-            return set()
-        return {each.place - base for each in held if _is_at(pending, each.id, each.place)}
+            return {}
+        return _dues_of(pending, base, ((each.id, each.place) for each in held))
 
 
-def _is_at(pending: Pending, number: int, place: int) -> bool:
-    entry = pending.get(number)
-    return entry is not None and entry.place == place
+def _dues_of(pending: Pending, base: int, places: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Of those ids that are read at these places."""
+    found = ((place, pending.get(number)) for number, place in places)
+    return {
+        place - base: entry.due_ms
+        for place, entry in found
+        if entry is not None and entry.place == place
+    }
 
 
 def _looked_into(
-    header: BatchHeader, batch: memoryview, deltas: set[int] | None, light: bool
+    header: BatchHeader, batch: memoryview, dues: dict[int, int] | None, light: bool
 ) -> tuple[BatchHeader, Buffer | None, int]:
-    """Those with these deltas; without any, those that are not held. A damaged batch is given as it
-    is: the reader is to find that out by its checksum."""
+    """Those with these deltas, and when they are due; without any, those that are not held. A
+    damaged batch is given as it is: the reader is to find that out by its checksum."""
     if light and (header.size > LIGHT_BYTES or header.record_count > LIGHT_RECORDS):
         raise Heavy
     try:
         found = opened(batch, LIGHT_BYTES if light else DECOMPRESSED_BYTES_MAX)
-        picked = Picked(Cursor(found.records, header.record_count), deltas)
+        picked = Picked(Cursor(found.records, header.record_count), dues)
         while not picked.go_on(RECORDS_A_SLICE):
             pass
     except Malformed:

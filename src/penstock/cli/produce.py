@@ -104,6 +104,11 @@ class Tally:
     metavar="TIME",
     help="Deliver then: ISO 8601, UTC unless it says otherwise, or ms since 1970.",
 )
+@click.option(
+    "--cron",
+    metavar="FIELDS",
+    help="Deliver again and again, in UTC: 'minute hour day-of-month month day-of-week'.",
+)
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Records per second.")
 @click.option("--acks", type=click.Choice(list(ACKS)), default="all", show_default=True)
 @click.option("--compression", type=click.Choice(CODECS), default="none", show_default=True)
@@ -125,6 +130,7 @@ def command(
     keep_partitions: bool,
     delay_ms: int | None,
     deliver_at_ms: int | None,
+    cron: str | None,
     rate: float | None,
     acks: str,
     compression: str,
@@ -154,7 +160,7 @@ def command(
         raise click.UsageError("--keep-partitions needs --json")
     if values and path:
         raise click.UsageError("give values or --file, not both")
-    wait = wait_header(delay_ms, deliver_at_ms, pairs(headers))
+    wait = wait_header(delay_ms, deliver_at_ms, cron, pairs(headers))
     form = Form(as_json, key, key_separator, pairs(headers), partition, keep_partitions, wait)
     tally = Tally()
     with connect(bootstrap, timeout_s) as client:

@@ -79,10 +79,11 @@ def list_all(topic: str, limit: int, as_json: bool, bootstrap: str, timeout_s: f
             duration_text(max(each.due_ms - now_ms, 0)),
             None if each.key is None else each.key.decode(errors="backslashreplace"),
             size_text(each.size_bytes),
+            each.cron,
         )
         for each in first
     ]
-    emit_table(("id", "due", "in", "key", "size"), rows)
+    emit_table(("id", "due", "in", "key", "size", "cron"), rows)
     if total > len(first):
         click.echo(f"and {total - len(first)} more; see --limit", err=True)
 
@@ -134,6 +135,7 @@ def _document(topic: str, each: Scheduled) -> dict[str, object]:
         "offset": each.offset,
         "due_ms": each.due_ms,
         "due": time_text(each.due_ms),
+        "cron": each.cron,
         **as_json_fields("key", each.key),
         "headers": headers_json(each.headers),
         "size": each.size_bytes,

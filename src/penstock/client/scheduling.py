@@ -14,13 +14,13 @@ from penstock.client.producer import Producer
 from penstock.client.reader import Arrived, Reader
 from penstock.errors import ErrorCode
 from penstock.metadata.delayed_topics import scheduled_name
-from penstock.wire.holding import CANCEL, DELAY, DELIVER_AT, SCHEDULED_ID
+from penstock.wire.holding import CANCEL, CRON, DELAY, DELIVER_AT, NEXT_AT, SCHEDULED_ID
 from penstock.wire.records import Headers, Record
 
 SETTING = "delayed.delivery"
 WAIT_MS = 20
 """A leader that has yet to look at its last records is asked again after that."""
-_OURS = frozenset({DELIVER_AT, DELAY, SCHEDULED_ID})
+_OURS = frozenset({DELIVER_AT, DELAY, CRON, SCHEDULED_ID, NEXT_AT})
 
 Place = tuple[int, int]
 """A partition, and the offset at which a message was sent to it: that names it, wherever it is
@@ -36,6 +36,8 @@ class Scheduled(NamedTuple):
     """Without those that say when."""
     size_bytes: int
     """Of key, value and headers."""
+    cron: str | None
+    """When it comes, of one that comes again and again."""
 
 
 class Listing(NamedTuple):
@@ -119,8 +121,11 @@ def held_as(arrived: Arrived, record: Record) -> Scheduled:
     offset = record.offset
     if arrived.header.is_by_leader:
         offset = int(told[SCHEDULED_ID] or b"")
-    due_ms = int(told.get(DELIVER_AT) or record.timestamp + int(told.get(DELAY) or b"0"))
+    cron = told.get(CRON)
+    at = told.get(DELIVER_AT if cron is None else NEXT_AT)
+    due_ms = int(at or record.timestamp + int(told.get(DELAY) or b"0"))
     size = len(record.key or b"") + len(record.value or b"")
     size += sum(len(name) + len(content or b"") for name, content in record.headers)
     headers = tuple(each for each in record.headers if each[0] not in _OURS)
-    return Scheduled(due_ms, arrived.partition, offset, record.key, headers, size)
+    text = None if cron is None else cron.decode(errors="backslashreplace")
+    return Scheduled(due_ms, arrived.partition, offset, record.key, headers, size, text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from penstock.delays.cron import BadCron, parse
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.batch import NO_TIMESTAMP, read_header, stamp_holds
 from penstock.wire.batch_builder import RECORDS_A_SLICE, records_of
@@ -16,8 +17,10 @@ from penstock.wire.holding import (
     AT,
     CANCEL,
     CANCELS,
+    CRON,
     DELAY,
     DELIVER_AT,
+    EVERY,
     MALFORMED,
     TWICE,
     Marked,
@@ -26,7 +29,12 @@ from penstock.wire.records import Cursor, later
 
 DELAY_MS_MAX = 366 * 24 * 3600 * 1000
 """A year, and the day that some have more."""
-_NAMES = {AT: DELIVER_AT.decode(), AFTER: DELAY.decode(), CANCELS: CANCEL.decode()}
+_NAMES = {
+    AT: DELIVER_AT.decode(),
+    AFTER: DELAY.decode(),
+    EVERY: CRON.decode(),
+    CANCELS: CANCEL.decode(),
+}
 _EXPECTED = {
     AT: "milliseconds since 1970",
     AFTER: "a number of milliseconds",
@@ -79,7 +87,10 @@ def ask(batch: bytearray, now_ms: int, limit: int, *, append_time: bool) -> Aske
             cancels.append(Cancel(delta, number))
             continue
         time_ms = now_ms if append_time else later(header.base_timestamp, time_delta)
-        _check_due(delta, kind, number, time_ms, now_ms)
+        if kind == EVERY:
+            _check_cron(delta, marked.crons[delta], time_ms, now_ms)
+        else:
+            _check_due(delta, kind, number, time_ms, now_ms)
         held += 1
     stamp_holds(batch)
     return Asked(held, cancels)
@@ -91,7 +102,7 @@ def _check_form(index: int, kind: int, number: int) -> None:
         raise BadRecord(index, f"it has both headers {' and '.join(names)}: give one of them")
     if kind & TWICE:
         raise BadRecord(index, f"header {names[0]} is given more than once")
-    if number == MALFORMED:
+    if number == MALFORMED and kind != EVERY:
         raise BadRecord(
             index,
             f"header {names[0]} is not {_EXPECTED[kind]}, in up to 18 decimal digits",
@@ -101,16 +112,35 @@ def _check_form(index: int, kind: int, number: int) -> None:
 def _check_due(index: int, kind: int, number: int, time_ms: int, now_ms: int) -> None:
     due_ms = number
     if kind == AFTER:
-        if time_ms <= NO_TIMESTAMP:
-            raise BadRecord(
-                index,
-                f"header {_NAMES[AFTER]} counts from the record's timestamp, and it has none: give "
-                f"one, or {_NAMES[AT]}",
-            )
+        _check_time(index, kind, time_ms)
         due_ms = later(time_ms, number)
     if due_ms - now_ms > DELAY_MS_MAX:
         raise BadRecord(
             index,
             f"header {_NAMES[kind]} says {number}, which is more than a year from now; give it "
             "as ms, and no later than that",
+        )
+
+
+def _check_cron(index: int, text: bytes, time_ms: int, now_ms: int) -> None:
+    _check_time(index, EVERY, time_ms)
+    try:
+        due_ms = parse(text).next_after(time_ms)
+    except BadCron as problem:
+        raise BadRecord(index, f"{_NAMES[EVERY]}: {problem}") from None
+    if due_ms is None or due_ms - now_ms > DELAY_MS_MAX:
+        said = text.decode(errors="backslashreplace")
+        raise BadRecord(
+            index,
+            f"{_NAMES[EVERY]}: {said} has no time within a year of the record's timestamp, and of "
+            "now: give one that comes sooner",
+        )
+
+
+def _check_time(index: int, kind: int, time_ms: int) -> None:
+    if time_ms <= NO_TIMESTAMP:
+        raise BadRecord(
+            index,
+            f"header {_NAMES[kind]} counts from the record's timestamp, and it has none: give "
+            f"one, or {_NAMES[AT]}",
         )

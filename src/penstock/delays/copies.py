@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from penstock.delays.cron import next_after
 from penstock.delays.folding import apart, batches, bytes_of, is_heavy
 from penstock.delays.pending import Entry
 from penstock.errors import Malformed, Refused
@@ -27,7 +28,7 @@ from penstock.wire.batch import (
 )
 from penstock.wire.batch_builder import RECORDS_A_SLICE, records_of
 from penstock.wire.compression import DECOMPRESSED_BYTES_MAX, Codec, compress
-from penstock.wire.holding import Tails, with_tails
+from penstock.wire.holding import Tails, with_next, with_tails
 from penstock.wire.records import Cursor, later
 
 lines = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ class Copy(NamedTuple):
     """Of the batch that it came in."""
     size: int = 0
     """What it takes there, about."""
+    next_ms: int | None = None
+    """When it comes again, if it does."""
 
 
 class Copies:
@@ -60,15 +63,16 @@ class Copies:
     are in `missing`.
     """
 
-    __slots__ = ("_end", "_log", "_still_held", "found", "missing", "size", "wanted")
+    __slots__ = ("_end", "_log", "_now_ms", "found", "missing", "size", "wanted")
 
     def __init__(
-        self, log: PartitionLog, end: int, wanted: Sequence[Entry], *, still_held: bool = False
+        self, log: PartitionLog, end: int, wanted: Sequence[Entry], now_ms: int | None
     ) -> None:
-        """From below `end`. With `still_held` the copies are to be held until the same time."""
+        """From below `end`. They are to be delivered now; without that, to be held until the same
+        time."""
         self._log = log
         self._end = end
-        self._still_held = still_held
+        self._now_ms = now_ms
         self.wanted = list(wanted)
         self.found: dict[int, Copy] = {}
         self.missing: list[Entry] = []
@@ -123,16 +127,26 @@ class Copies:
         for entry, tail, delta in zip(within, tails.found, tails.times, strict=False):
             time_ms = header.max_timestamp if header.has_log_append_time else later(base_ms, delta)
             packed = len(tail) * header.size // max(len(tails.cursor.data), 1)
-            self.found[entry.id] = Copy(entry, tail, time_ms, header.codec, packed)
+            copy = Copy(entry, tail, time_ms, header.codec, packed)
+            self.found[entry.id] = self._repeated(copy, tails.crons.get(entry.id))
             self.size += len(tail)
         self.missing += within[len(tails.found) :]
+
+    def _repeated(self, copy: Copy, cron: bytes | None) -> Copy:
+        """What is delivered late comes once, and then when it is due after now."""
+        if cron is None or self._now_ms is None:
+            return copy
+        next_ms = next_after(cron, max(copy.entry.due_ms, self._now_ms))
+        if next_ms is None:
+            return copy
+        return copy._replace(tail=with_next(copy.tail, next_ms), next_ms=next_ms)
 
     def _tails(self, header: BatchHeader, batch: memoryview, within: list[Entry]) -> Tails | None:
         try:
             check(batch)
             cursor = Cursor(records_of(batch, DECOMPRESSED_BYTES_MAX), header.record_count)
             deltas = [entry.place - header.base_offset for entry in within]
-            dues = [entry.due_ms for entry in within] if self._still_held else None
+            dues = [entry.due_ms for entry in within] if self._now_ms is None else None
             tails = Tails(cursor, deltas, [entry.id for entry in within], dues)
             while not tails.go_on(RECORDS_A_SLICE):
                 pass

@@ -27,6 +27,13 @@ class Entry(NamedTuple):
     place: int
 
 
+class Aside(NamedTuple):
+    offset: int
+    """Of the record for which it was set aside."""
+    comes_back: bool
+    """Whether that record says when it is due again, rather than that it is over."""
+
+
 class _Block:
     """Entries with ids that follow each other, as columns."""
 
@@ -210,17 +217,17 @@ class ByDue:
 
 
 class Pending:
-    """What is held. Some of it is set aside: a record that takes it out has been appended, at an
-    offset, and is still to be committed."""
+    """What is held. Some of it is set aside: a record that takes it out, or says when it is due
+    again, has been appended, at an offset, and is still to be committed."""
 
     __slots__ = ("_aside", "_by_due", "_by_id", "_is_ordered", "_unreadable")
 
     def __init__(self) -> None:
         self._by_id = ById()
         self._by_due = ByDue()
-        self._aside: dict[int, int] = {}
+        self._aside: dict[int, Aside] = {}
         self._is_ordered = True
-        """Whether these offsets are ascending: not if the log was cut, or some are unreadable."""
+        """Whether their offsets are ascending: not if the log was cut, or some are unreadable."""
         self._unreadable = 0
 
     def __len__(self) -> int:
@@ -232,6 +239,11 @@ class Pending:
     def is_waiting(self, number: int) -> bool:
         """Whether it is held, and nothing takes it out yet."""
         return number not in self._aside and self._by_id.get(number) is not None
+
+    def may_come(self, number: int) -> bool:
+        """Whether it is held, and nothing takes it out for good yet."""
+        aside = self._aside.get(number)
+        return self._by_id.get(number) is not None and (aside is None or aside.comes_back)
 
     def put(self, entry: Entry) -> None:
         """A new one, or one that can be read elsewhere now."""
@@ -256,20 +268,49 @@ class Pending:
         entry = self._by_id.pop(number)
         if entry is None:
             return None
-        offset = self._aside.pop(number, None)
-        if offset is None:
+        if not self._forget_aside(number):
             self._by_due.remove(entry.due_ms, number)
-        self._unreadable -= offset == UNREADABLE
         return entry
 
-    def set_aside(self, number: int, offset: int) -> None:
+    def move(self, number: int, due_ms: int, offset: int) -> None:
+        """It was delivered by the record at an offset, and is due again. If a later record takes
+        it out, it stays set aside for that."""
         entry = self._by_id.get(number)
-        if entry is not None and number not in self._aside:
+        if entry is None:
+            return
+        aside = self._aside.get(number)
+        if aside is None:
             self._by_due.remove(entry.due_ms, number)
-            last = next(reversed(self._aside.values()), None)
-            self._is_ordered = last is None or (self._is_ordered and last <= offset)
-            self._aside[number] = offset
-            self._unreadable += offset == UNREADABLE
+        elif aside.offset <= offset:
+            self._forget_aside(number)
+        self._by_id.put(entry._replace(due_ms=due_ms))
+        if number not in self._aside:
+            self._by_due.add(due_ms, number)
+
+    def set_aside(self, number: int, offset: int, *, comes_back: bool = False) -> None:
+        """What is set aside already is so for the new record, if the other lets it come back."""
+        entry = self._by_id.get(number)
+        if entry is None:
+            return
+        before = self._aside.get(number)
+        if before is None:
+            self._by_due.remove(entry.due_ms, number)
+        elif not before.comes_back:
+            return
+        else:
+            self._forget_aside(number)  # those that are set aside last stand last
+        last = next(reversed(self._aside.values()), None)
+        self._is_ordered = last is None or (self._is_ordered and last.offset <= offset)
+        self._aside[number] = Aside(offset, comes_back)
+        self._unreadable += offset == UNREADABLE
+
+    def _forget_aside(self, number: int) -> bool:
+        """Whether it was set aside."""
+        aside = self._aside.pop(number, None)
+        if aside is None:
+            return False
+        self._unreadable -= aside.offset == UNREADABLE
+        return True
 
     def take_back(self, before: int, end: int) -> int:
         """Those set aside for records below an offset, all of which have been gone through, or at
@@ -277,12 +318,12 @@ class Pending:
         aside = self._aside
         if not aside:
             return 0
-        first, last = aside[next(iter(aside))], aside[next(reversed(aside))]
+        first, last = aside[next(iter(aside))].offset, aside[next(reversed(aside))].offset
         if self._is_ordered and before <= first and last < end:
             return 0
         lost = [
             number
-            for number, offset in aside.items()
+            for number, (offset, _) in aside.items()
             if offset != UNREADABLE and not before <= offset < end
         ]
         for number in lost:

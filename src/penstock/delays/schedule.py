@@ -2,8 +2,8 @@
 
 Every replica has its own, of its own log up to the high watermark, below which nothing is ever cut
 off. A record is held from when it is committed, and with a transaction from when that is; until a
-copy of it says that it was delivered, or another record cancels it. Carried forward it is
-held on, and read where its copy is.
+copy of it says that it was delivered, or another record cancels it. If the copy also says when it
+comes next, it is held until then. Carried forward it is held on, and read where its copy is.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from penstock.delays.cron import next_after
 from penstock.delays.pending import Entry, Pending
 from penstock.wire.batch import BatchHeader
 from penstock.wire.batch_builder import RECORDS_A_SLICE, read_marker, records_of
 from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
-from penstock.wire.holding import AFTER, AT, CANCELS, MALFORMED, Marked
+from penstock.wire.holding import AFTER, AT, CANCELS, EVERY, MALFORMED, Marked
 from penstock.wire.records import Cursor, later
 from penstock.world.ports import Buffer
 
@@ -26,6 +27,15 @@ ENTRIES_A_STEP = 1000
 """Taken in or let go: a few milliseconds."""
 NOT_READ = -1
 NO_EPOCH = -1
+
+
+class Again(NamedTuple):
+    """A record was delivered, and comes again."""
+
+    id: int
+    due_ms: int
+    offset: int
+    """Of what was delivered."""
 
 
 class Event(NamedTuple):
@@ -39,6 +49,7 @@ class Event(NamedTuple):
     ended: int = -1
     """The producer whose transaction has ended here."""
     is_commit: bool = False
+    again: Sequence[Again] = ()
 
 
 def concerns(header: BatchHeader) -> bool:
@@ -60,10 +71,21 @@ def read_event(header: BatchHeader, batch: Buffer) -> Event:
     if not header.is_by_leader:
         return _of_client(header, marked)
     if not header.holds:
-        return Event([], [each for each in marked.ids if each != MALFORMED])
+        return _of_delivery(header, marked)
     base = header.base_offset
     rows = zip(marked.ids, marked.numbers, marked.deltas, strict=True)
     return Event([Entry(number, due_ms, base + delta) for number, due_ms, delta in rows], [])
+
+
+def _of_delivery(header: BatchHeader, marked: Marked) -> Event:
+    gone: list[int] = []
+    again: list[Again] = []
+    for number, due_ms, delta in zip(marked.ids, marked.nexts, marked.deltas, strict=True):
+        if due_ms != MALFORMED:
+            again.append(Again(number, due_ms, header.base_offset + delta))
+        elif number != MALFORMED:
+            gone.append(number)
+    return Event([], gone, again=again)
 
 
 def _of_client(header: BatchHeader, marked: Marked) -> Event:
@@ -78,6 +100,9 @@ def _of_client(header: BatchHeader, marked: Marked) -> Event:
             held.append(Entry(offset, number, offset))
         elif kind == AFTER:
             held.append(Entry(offset, later(time_ms, number), offset))
+        elif kind == EVERY:
+            due_ms = next_after(marked.crons[delta], time_ms)
+            held.append(Entry(offset, MALFORMED if due_ms is None else due_ms, offset))
         elif kind == CANCELS:
             cancelled.append(number)
     return Event(held, cancelled, header.producer_id if header.is_transactional else -1)
@@ -135,6 +160,10 @@ class Schedule:
         for some in _slices(event.gone):
             for number in some:
                 self.pending.remove(number)
+            yield
+        for some_again in _slices(event.again):
+            for each in some_again:
+                self.pending.move(each.id, each.due_ms, each.offset)
             yield
         if event.transaction_of >= 0:
             self._await_end(event)

@@ -59,6 +59,7 @@ def _message(topic: str, each: scheduling.Scheduled) -> ScheduledMessage:
         partition=each.partition,
         offset=each.offset,
         due=datetime.fromtimestamp(each.due_ms / 1000, UTC),
+        repeat=each.cron,
         key=each.key,
         headers=tuple((name.decode(errors="replace"), data) for name, data in each.headers),
         size_bytes=each.size_bytes,

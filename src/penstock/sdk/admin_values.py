@@ -170,6 +170,8 @@ class ScheduledMessage:
     offset: int
     """At which it was sent, which names it."""
     due: datetime
+    repeat: str | None
+    """When it comes, of one that comes again and again."""
     key: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     """Without those that say when."""

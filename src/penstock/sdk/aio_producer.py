@@ -40,6 +40,7 @@ class Extras(TypedDict, total=False):
     partition: int | None
     delay: Delay | None
     deliver_at: datetime | None
+    repeat: str | None
 
 
 class AsyncProducer(Generic[V_contra]):
@@ -109,7 +110,7 @@ class AsyncProducer(Generic[V_contra]):
                 await self.worker.run(self.producer.follow)
         if topic not in self.producer.router.counts:
             await self.worker.run(self.producer.router.meet, topic, self.producer.timeout)
-        if wait_header(extras.get("delay"), extras.get("deliver_at")):
+        if wait_header(extras.get("delay"), extras.get("deliver_at"), extras.get("repeat")):
             await self._check_delays(topic)
         deadline = 0.0
         while True:

@@ -87,12 +87,20 @@ class AsyncQueue(Generic[V]):
         tags: Mapping[str, str] | None = None,
         delay: Delay | None = None,
         deliver_at: datetime | None = None,
+        repeat: str | None = None,
         timeout: float | None = None,
     ) -> Delivered:
         """Returns when all replicas have it; raises DeliveryFailed if they have not. With `delay`
-        or `deliver_at` nobody is given it before."""
+        or `deliver_at` nobody is given it before; with `repeat` it is a new job each time."""
         sending = self._sender().send(
-            self.topic, value, key, headers=headers, tags=tags, delay=delay, deliver_at=deliver_at
+            self.topic,
+            value,
+            key,
+            headers=headers,
+            tags=tags,
+            delay=delay,
+            deliver_at=deliver_at,
+            repeat=repeat,
         )
         limit_s = self.timeout if timeout is None else timeout
         try:

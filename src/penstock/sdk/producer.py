@@ -141,10 +141,12 @@ class Producer(Generic[V_contra]):
         partition: int | None = None,
         delay: Delay | None = None,
         deliver_at: datetime | None = None,
+        repeat: str | None = None,
         on_delivery: OnDelivery | None = None,
     ) -> Sending:
         """Takes the message; it is sent with others. What `Sending.result` would tell is raised by
-        a later call, if nobody asks. With `delay` or `deliver_at` it is delivered then."""
+        a later call, if nobody asks. With `delay` or `deliver_at` it is delivered then; with
+        `repeat`, as a crontab says it, again and again."""
         reports = self._reports
         if reports.needs_attention:
             self.attend()
@@ -163,6 +165,7 @@ class Producer(Generic[V_contra]):
             and partition is None
             and delay is None
             and deliver_at is None
+            and repeat is None
             and self._counts_if_plain.get(topic) == 0
         ):
             try:
@@ -171,7 +174,7 @@ class Producer(Generic[V_contra]):
                 self._send_slowly(topic, data, key, sending)
         else:
             given = self._headers(headers, tags)
-            if wait := wait_header(delay, deliver_at):
+            if wait := wait_header(delay, deliver_at, repeat):
                 check_alone(given, timestamp)
                 self.router.delays.check(topic, self.timeout)
                 given.append(wait)

@@ -147,12 +147,19 @@ class Queue(Generic[V]):
         tags: Mapping[str, str] | None = None,
         delay: Delay | None = None,
         deliver_at: datetime | None = None,
+        repeat: str | None = None,
         timeout: float | None = None,
     ) -> Delivered:
         """Returns when all replicas have it; raises DeliveryFailed if they have not. With `delay`
-        or `deliver_at` nobody is given it before."""
+        or `deliver_at` nobody is given it before; with `repeat` it is a new job each time."""
         sending = self.put_nowait(
-            value, key, headers=headers, tags=tags, delay=delay, deliver_at=deliver_at
+            value,
+            key,
+            headers=headers,
+            tags=tags,
+            delay=delay,
+            deliver_at=deliver_at,
+            repeat=repeat,
         )
         return sending.result(self.timeout if timeout is None else timeout)
 
@@ -165,11 +172,19 @@ class Queue(Generic[V]):
         tags: Mapping[str, str] | None = None,
         delay: Delay | None = None,
         deliver_at: datetime | None = None,
+        repeat: str | None = None,
     ) -> Sending:
         """Takes it, as `Producer.send` does: what fails is raised by a later call, if nobody asks
         the Sending."""
         return self.producer.send(
-            self.topic, value, key, headers=headers, tags=tags, delay=delay, deliver_at=deliver_at
+            self.topic,
+            value,
+            key,
+            headers=headers,
+            tags=tags,
+            delay=delay,
+            deliver_at=deliver_at,
+            repeat=repeat,
         )
 
     def put_many(self, values: Iterable[V], timeout: float | None = None) -> list[Delivered]:

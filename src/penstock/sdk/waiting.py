@@ -13,12 +13,13 @@ from confluent_kafka import KafkaError, KafkaException
 
 from penstock.client.scheduling import SETTING, without_delays
 from penstock.delays.asking import DELAY_MS_MAX
-from penstock.sdk.checks import check_seconds
+from penstock.delays.cron import BadCron, parse
+from penstock.sdk.checks import check_seconds, check_text
 from penstock.sdk.connecting import created
 from penstock.sdk.errors import Misconfigured, Unreachable
 from penstock.sdk.outgoing import Headers
 from penstock.sdk.translation import translated
-from penstock.wire.holding import CANCEL, DELAY, DELIVER_AT
+from penstock.wire.holding import CANCEL, CRON, DELAY, DELIVER_AT
 
 Delay = float | timedelta
 """Seconds, or a timedelta."""
@@ -26,7 +27,7 @@ Delay = float | timedelta
 ASK_S_MAX = 10.0
 _ours: Any = confluent_kafka.admin  # whose types are not all there
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_BY_HAND = frozenset(each.decode() for each in (CANCEL, DELAY, DELIVER_AT))
+_BY_HAND = frozenset(each.decode() for each in (CANCEL, CRON, DELAY, DELIVER_AT))
 _WAYS = (
     *("bootstrap.", "broker.", "client.", "socket."),
     *("security.", "sasl.", "ssl.", "enable.ssl", "oauth_cb"),
@@ -34,10 +35,14 @@ _WAYS = (
 """Settings that say how brokers are reached."""
 
 
-def wait_header(delay: Delay | None, deliver_at: datetime | None) -> tuple[str, bytes] | None:
+def wait_header(
+    delay: Delay | None, deliver_at: datetime | None, repeat: str | None
+) -> tuple[str, bytes] | None:
     """What makes a broker hold a message; None if it need not wait."""
-    if delay is not None and deliver_at is not None:
-        raise Misconfigured("delay= and deliver_at=: give one of them")
+    if (delay, deliver_at, repeat).count(None) < 2:
+        raise Misconfigured("delay=, deliver_at= and repeat=: give one of them")
+    if repeat is not None:
+        return CRON.decode(), _cron(repeat)
     if deliver_at is not None:
         return DELIVER_AT.decode(), b"%d" % _due_ms(deliver_at)
     delay_ms = 0 if delay is None else _delay_ms(delay)
@@ -48,11 +53,13 @@ def check_alone(headers: Headers, timestamp: datetime | int | None) -> None:
     """Whether nothing else says when."""
     for name, _ in headers:
         if name in _BY_HAND:
-            raise Misconfigured(f"header {name} and delay= or deliver_at=: give one of them")
+            raise Misconfigured(
+                f"header {name} and delay=, deliver_at= or repeat=: give one of them"
+            )
     if timestamp is not None:
         raise Misconfigured(
-            "timestamp= and delay= or deliver_at=: a message that waits gets the time at which it "
-            "is due for its timestamp; give that with deliver_at="
+            "timestamp= and delay=, deliver_at= or repeat=: a message that waits gets the time at "
+            "which it is due for its timestamp; give that with deliver_at="
         )
 
 
@@ -69,6 +76,18 @@ def _due_ms(deliver_at: datetime) -> int:
     if due_ms < 0 or due_ms - time.time() * 1000 > DELAY_MS_MAX:
         raise Misconfigured(f"deliver_at={deliver_at!r}: give a time since 1970, and within a year")
     return due_ms
+
+
+def _cron(repeat: str) -> bytes:
+    check_text("repeat", repeat)
+    text = repeat.encode(errors="backslashreplace")
+    try:
+        next_ms = parse(text).next_after(int(time.time() * 1000))
+    except BadCron as problem:
+        raise Misconfigured(f"repeat={repeat!r}: {problem}") from None
+    if next_ms is None:
+        raise Misconfigured(f"repeat={repeat!r}: the next year has no such time")
+    return text
 
 
 def _delay_ms(delay: Delay) -> int:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from penstock.delays.copies import Copies, Copy, carried, portions
 from penstock.delays.folding import off_loop
-from penstock.delays.pending import Entry
+from penstock.delays.pending import Entry, Pending
 from penstock.delays.schedule import Schedule
 from penstock.errors import Refused
 from penstock.log.retention import Hold, doomed_to
@@ -84,7 +84,7 @@ class Carrying:
             copies = yield from _read(leader, entries)
             entries = entries[len(copies.wanted) :]
             for some in portions(copies.in_order()):
-                waiting = [copy for copy in some if schedule.pending.is_waiting(copy.entry.id)]
+                waiting = [copy for copy in some if _is_as_read(schedule.pending, copy)]
                 if waiting:
                     yield from self._append(leader, epoch, waiting)
 
@@ -94,7 +94,7 @@ class Carrying:
         if leader.over is not None or leader.epoch != epoch or not self._broker.has_lease():
             return
         pending = self._broker.schedules.of(leader.log).pending
-        if all(pending.is_waiting(copy.entry.id) for copy in some):  # else the next time
+        if all(_is_as_read(pending, copy) for copy in some):  # else the next time
             leader.log.append(batch, read_header(batch), now_ms, epoch)
             self._broker.appended(leader)
             self._door.settle()
@@ -125,7 +125,12 @@ def _below(schedule: Schedule, offset: int) -> Steps[list[Entry]]:
     return found
 
 
+def _is_as_read(pending: Pending, copy: Copy) -> bool:
+    """One that repeats may have been delivered since: it must not be held until then again."""
+    return pending.is_waiting(copy.entry.id) and pending.get(copy.entry.id) == copy.entry
+
+
 def _read(leader: Leader, entries: list[Entry]) -> Steps[Copies]:
-    copies = Copies(leader.log, leader.high_watermark, entries[:AT_ONCE], still_held=True)
+    copies = Copies(leader.log, leader.high_watermark, entries[:AT_ONCE], None)
     yield from copies.read()
     return copies

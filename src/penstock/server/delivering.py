@@ -220,7 +220,7 @@ class Tended:
         if due:
             entries = [entry for number in due if (entry := pending.get(number)) is not None]
             epoch = leader.epoch
-            copies = Copies(leader.log, leader.high_watermark, entries)
+            copies = Copies(leader.log, leader.high_watermark, entries, now_ms)
             await self._broker.in_steps(copies.read())
             await asyncio.sleep(0)
             await self._broker.in_steps(self._append(leader, epoch, schedule, copies))
@@ -248,7 +248,8 @@ class Tended:
             done = leader.log.append(batch, read_header(batch), now_ms, epoch)
             self._broker.appended(leader)
             for number, copy in enumerate(waiting, done.base_offset):
-                schedule.pending.set_aside(copy.entry.id, number)
+                comes_back = copy.next_ms is not None
+                schedule.pending.set_aside(copy.entry.id, number, comes_back=comes_back)
             self._door.settle()
             yield None
 

@@ -67,6 +67,8 @@ async def test_what_is_put_with_a_delay_waits(
     assert (await queue.get(WAIT_S)).value == "soon"
     (left,) = penstock_broker.admin.schedules.list(name)
     assert (left.partition, left.offset) == (place.partition, place.offset)
+    await queue.put("monthly", repeat="0 0 1 * *")
+    assert penstock_broker.admin.schedules.list(name)[1].repeat == "0 0 1 * *"
 
 
 async def test_iteration_goes_on_until_stop(aio: Make) -> None:

@@ -61,6 +61,7 @@ def send() -> None:
         producer.send("orders", None, headers={"a": b"x"}, timestamp=datetime.now(UTC))
         producer.send("orders", 3.5)  # type: ignore[arg-type]
         producer.send("orders", "later", delay=timedelta(hours=1))
+        producer.send("orders", "daily", repeat="30 9 * * *")
         producer.send("orders", "later", deliver_at="tomorrow")  # type: ignore[arg-type]
     with Producer(AT, serializer=Json(Order), partitioner=lambda key, count: 0) as orders:
         assert_type(orders.send("orders", Order("book")).result(), Delivered)

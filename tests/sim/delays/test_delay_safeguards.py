@@ -38,9 +38,9 @@ def test_copies_that_do_not_count_until_they_are_committed_are_noticed(
 ) -> None:
     calls, set_aside = itertools.count(), Pending.set_aside
 
-    def often(self: Pending, number: int, offset: int) -> None:
+    def often(self: Pending, number: int, offset: int, **more: bool) -> None:
         if next(calls) % 5:  # never would be endless
-            set_aside(self, number, offset)
+            set_aside(self, number, offset, **more)
 
     monkeypatch.setattr(Pending, "set_aside", often)
     assert is_caught("delays-calm", "duplicate")

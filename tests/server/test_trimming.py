@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -198,12 +199,12 @@ async def test_what_is_held_until_it_is_due_stays(shares: ShareHouse, queue: Que
     assert await queue.trimmed() == 0, "as it is not known what is held"
     schedule = shares.broker.schedules.of(log)
     schedule.begin(0)
-    list(schedule.apply(Event([Entry(30, 10**15, 30), Entry(40, 10**15, 40)], [])))
+    deque(schedule.apply(Event([Entry(30, 10**15, 30), Entry(40, 10**15, 40)], [])), maxlen=0)
     schedule.offset = 100
     assert await queue.trimmed() == 30
-    list(schedule.apply(Event([], [30])))
+    deque(schedule.apply(Event([], [30])), maxlen=0)
     assert await queue.trimmed() == 40
-    schedule.apply(Event([], [40]))
+    deque(schedule.apply(Event([], [40])), maxlen=0)
     assert await queue.trimmed() == 50
 
 

@@ -85,3 +85,25 @@ def test_retention_that_drops_what_is_held_is_noticed(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Carrying, "make_way", not_at_all)
     assert is_caught("delays-retention", "lost")
+
+
+def test_what_repeats_and_is_done_with_when_it_was_delivered_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Pending, "move", lambda self, number, *_: self.remove(number))
+    assert is_caught("delays-calm", "lost")
+
+
+def test_what_repeats_and_stays_due_when_it_was_delivered_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls, move = itertools.count(), Pending.move
+
+    def often(self: Pending, number: int, due_ms: int, offset: int) -> None:
+        entry = self.get(number)
+        if entry is not None and not next(calls) % 5:  # always would be endless
+            due_ms = entry.due_ms
+        move(self, number, due_ms, offset)
+
+    monkeypatch.setattr(Pending, "move", often)
+    assert is_caught("delays-calm", "duplicate")

@@ -22,6 +22,8 @@ class Send:
     offset: int = -1
     cancelled: Outcome | None = None
     """What has come of cancelling it; None where nobody has."""
+    repeats: bool = False
+    """It is due once, and then long after all is over: it must be read once, and be held on."""
 
     def __str__(self) -> str:
         what = f", cancelled: {self.cancelled.value}" if self.cancelled else ""
@@ -52,7 +54,11 @@ class DelayHistory:
     """It was faster than the reader that goes on."""
     problems: list[str] = field(default_factory=list)
 
-    def send(self, partition: int, due_ms: int | None) -> Send:
-        made = Send(partition, self.transactions.new_value(), due_ms)
+    @property
+    def repeating(self) -> set[int]:
+        return {each.value for each in self.sends if each.repeats}
+
+    def send(self, partition: int, due_ms: int | None, *, repeats: bool = False) -> Send:
+        made = Send(partition, self.transactions.new_value(), due_ms, repeats=repeats)
         self.sends.append(made)
         return made

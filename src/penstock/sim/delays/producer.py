@@ -30,6 +30,9 @@ GRAIN_MS = 500
 """So that several fall due together."""
 RECORDS_MAX = 3
 CANCELS = 0.25
+REPEATS = 0.1
+YEARLY, SENT_MS, FIRST_MS = b"0 0 1 jan *", BEGINNING_MS - 31_536_000_000, 1_735_689_600_000
+"""What repeats is due at once, since its timestamp is a year ago, and next when all is over."""
 PAUSE_S_MAX = 0.2
 SENT = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 
@@ -48,6 +51,13 @@ def some_due_ms(client: SimClient) -> int | None:
     if delay_ms is None:
         return None
     return (now_ms(client) + delay_ms) // GRAIN_MS * GRAIN_MS
+
+
+def record_of(number: int, send: Send) -> Record:
+    value = b"%d" % send.value
+    if send.repeats:
+        return Record(number, SENT_MS, None, value, ((b"penstock-cron", YEARLY),))
+    return Record(number, BEGINNING_MS, None, value, headers_of(send.due_ms))
 
 
 def headers_of(due_ms: int | None) -> Headers:
@@ -85,24 +95,24 @@ class DelayProducer:
             else:
                 sends = await self._send(partition, sequence)
                 sequence += len(sends)
-                held += [each for each in sends if each.due_ms is not None]
+                held += [each for each in sends if each.due_ms is not None and not each.repeats]
             await asyncio.sleep(random.random() * PAUSE_S_MAX)
 
     async def _send(self, partition: int, sequence: int) -> list[Send]:
-        sends = [
-            self._history.send(partition, some_due_ms(self._client))
-            for _ in range(self._client.random.randint(1, RECORDS_MAX))
-        ]
-        records = [
-            Record(number, BEGINNING_MS, None, b"%d" % each.value, headers_of(each.due_ms))
-            for number, each in enumerate(sends)
-        ]
+        count = self._client.random.randint(1, RECORDS_MAX)
+        sends = [self._new_send(partition) for _ in range(count)]
+        records = [record_of(number, each) for number, each in enumerate(sends)]
         code, base = await self._until_answered(partition, self._batch(records, sequence))
         if code not in SENT:
             self._client.complain(f"{code.name} to {sends[0]}")
         for number, each in enumerate(sends):
             each.outcome, each.offset = Outcome.OK, base + number
         return sends
+
+    def _new_send(self, partition: int) -> Send:
+        if self._client.random.random() < REPEATS:
+            return self._history.send(partition, FIRST_MS, repeats=True)
+        return self._history.send(partition, some_due_ms(self._client))
 
     async def _cancel(self, send: Send, sequence: int) -> int:
         """How many sequence numbers it took: what is refused takes none."""

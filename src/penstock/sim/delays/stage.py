@@ -73,16 +73,21 @@ class Stage:
         )
 
     async def _until_none_is_held(self) -> None:
-        """As the list of what is held tells it to who has asked for nothing yet."""
+        """But for what repeats. As the list of what is held tells it to who has asked for nothing
+        yet."""
+        repeating = self._history.repeating
         last_s = self._cluster.scheduler.now_s + END_S_MAX
         for number in range(1000):
             client = SimClient(self._cluster, f"lister {number}")
             lister = DelayReader(client, f"{TOPIC}.scheduled", [], to_the_end=True)
             await self._until(lambda: lister.is_done, "the list of what is held")  # noqa: B023
-            if not lister.seen:
+            left = [each for each in lister.seen if each.value not in repeating]
+            if not left:
+                ended = repeating - {each.value for each in lister.seen}
+                self._history.problems += [f"lost: {value} repeats no more" for value in ended]
                 return
             if self._cluster.scheduler.now_s > last_s:
-                self._history.problems.append(f"stuck: {lister.seen[:5]} are due and still held")
+                self._history.problems.append(f"stuck: {left[:5]} are due and still held")
                 return
 
     def _raise_problems(self, groups: Sequence[Sequence[asyncio.Task[None]]]) -> None:

@@ -312,6 +312,15 @@ def test_a_compacted_topic_does_not_get_delays(desk: Desk) -> None:
     assert altered(desk, delayed_delivery="true").error_code == ErrorCode.INVALID_CONFIG
 
 
+def test_what_is_to_be_held_is_refused_by_a_compacted_topic(desk: Desk) -> None:
+    desk.create("orders", cleanup_policy="compact")
+    answer = produced(desk, batch_of((), HELD))
+    assert answer.error_code == ErrorCode.INVALID_RECORD
+    assert [each.batch_index for each in answer.record_errors] == [1]
+    assert "penstock-deliver-at: a compacted topic holds nothing back" in answer.error_message
+    assert produced(desk, batch_of((), ())).error_code == ErrorCode.NONE
+
+
 def test_delays_are_not_switched_off(orders: Desk) -> None:
     answer = altered(orders, delayed_delivery="false")
     assert answer.error_code == ErrorCode.INVALID_CONFIG

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from penstock.api.refused_batches import Place
 from penstock.config import TopicConfig
-from penstock.delays.asking import NOTHING, Asked, BadRecord, ask
+from penstock.delays.asking import NOTHING, Asked, BadRecord, ask, refuse_any
 from penstock.errors import ErrorCode, Refused
 from penstock.log.validation import is_heavy, look_inside
 from penstock.replication.leader import Leader
@@ -77,6 +77,8 @@ def looked_inside(
 
 def _asked(batch: bytearray, config: TopicConfig, now_ms: int, limit: int) -> Asked:
     if not config.delayed_delivery:
+        if config.compacts:
+            refuse_any(batch, limit)
         return NOTHING
     append_time = config.message_timestamp_type == "LogAppendTime"
     return ask(batch, now_ms, limit, append_time=append_time)

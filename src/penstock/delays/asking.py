@@ -96,6 +96,21 @@ def ask(batch: bytearray, now_ms: int, limit: int, *, append_time: bool) -> Aske
     return Asked(held, cancels)
 
 
+def refuse_any(batch: bytearray, limit: int) -> None:
+    """For a compacted topic, which could never keep such a promise: who sends there what is to come
+    later is told, and not given it at once."""
+    marked = Marked(Cursor(records_of(batch, limit), read_header(batch).record_count))
+    while not marked.go_on(RECORDS_A_SLICE):
+        pass
+    for delta, kind in zip(marked.deltas, marked.kinds, strict=True):
+        names = [name for bit, name in _NAMES.items() if kind & bit]
+        raise BadRecord(
+            delta,
+            f"header {names[0]}: a compacted topic holds nothing back; send it to one with "
+            "delayed.delivery=true, which is not compacted",
+        )
+
+
 def _check_form(index: int, kind: int, number: int) -> None:
     names = [name for bit, name in _NAMES.items() if kind & bit]
     if len(names) > 1:

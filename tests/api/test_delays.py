@@ -317,7 +317,7 @@ def test_what_is_to_be_held_is_refused_by_a_compacted_topic(desk: Desk) -> None:
     answer = produced(desk, batch_of((), HELD))
     assert answer.error_code == ErrorCode.INVALID_RECORD
     assert [each.batch_index for each in answer.record_errors] == [1]
-    assert "penstock-deliver-at: a compacted topic holds nothing back" in answer.error_message
+    assert "penstock-deliver-at: a compacted topic holds nothing" in (answer.error_message or "")
     assert produced(desk, batch_of((), ())).error_code == ErrorCode.NONE
 
 

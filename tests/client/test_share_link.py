@@ -236,6 +236,17 @@ def test_a_session_that_ended_gives_back_what_nobody_took_and_begins_anew() -> N
     assert not link.held
 
 
+def test_what_was_refused_with_the_end_of_a_session_is_told_at_once() -> None:
+    broker = ScriptedBroker().answers(ApiKey.SHARE_FETCH, gives(0, 2))
+    broker.answers(ApiKey.SHARE_ACKNOWLEDGE, says(ErrorCode.INVALID_RECORD_STATE))
+    link = link_to(broker)
+    told = [say(link, held) for held in fetched(link)]
+    link.end_session()
+    link.receive()
+    assert [type(error) for (error,) in told] == [LockLost, LockLost]
+    assert link.is_quiet
+
+
 def test_a_partition_that_is_led_elsewhere_is_not_asked_for_again() -> None:
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
     moved = ShareFetchResponse(

@@ -52,7 +52,7 @@ def put_copies(
         tails.go_on()
         tail = tails.found[0]
         copies.append(Copy(entry, tail if next_ms is None else with_next(tail, next_ms), NOW_MS, 0))
-    return append(log, carried(copies, NOW_MS) if still_held else delivery(copies))
+    return append(log, (carried if still_held else delivery)(copies, NOW_MS))
 
 
 def put_end(log: PartitionLog, producer_id: int, *, commit: bool) -> int:

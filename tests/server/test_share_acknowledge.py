@@ -120,7 +120,7 @@ async def test_nobody_speaks_of_what_another_has(shares: ShareHouse, a: Member) 
     assert await b.acknowledge(Ack(0, 0, [ACCEPT])) == ErrorCode.INVALID_RECORD_STATE
     assert await b.acknowledge(Ack(3, 2, [ACCEPT])) == ErrorCode.INVALID_REQUEST
     assert await b.acknowledge(Ack(0, 1, [9])) == ErrorCode.INVALID_REQUEST
-    assert await b.acknowledge(Ack(0, 0, [RELEASE], -1)) == ErrorCode.INVALID_REQUEST
+    assert await b.acknowledge(Ack(0, 0, [RELEASE], -2)) == ErrorCode.INVALID_REQUEST
 
 
 async def test_what_is_renewed_is_answered_at_once(shares: ShareHouse, a: Member) -> None:

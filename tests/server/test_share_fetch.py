@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
@@ -22,6 +23,8 @@ from tests.server.share_house import (
     records_of,
 )
 
+from penstock.api import handing_out
+from penstock.api.sieves import LIGHT_RECORDS
 from penstock.coordination.share.names import ShareKey
 from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode
@@ -134,6 +137,32 @@ async def test_what_was_aborted_is_finished_for_who_reads_committed(shares: Shar
     await shares.ready()
     assert await shares.member("a", topic_id).take() == [(3, 3, 1)]
     assert shares.share().start_offset == 3
+
+
+async def test_who_waits_behind_much_that_was_aborted_does_so_no_longer_than_it_takes_to_look(
+    shares: ShareHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handing_out, "READ_AT_ONCE", 1)
+    topic_id = shares.queue()
+    shares.configure(share_isolation_level="read_committed")
+    for sequence in range(50):
+        shares.append(producer_id=7, producer_epoch=0, base_sequence=sequence, transactional=True)
+    await _end_transaction(shares, 7, commit=False)
+    shares.append(count=1)
+    await shares.ready()
+    a = shares.member("a", topic_id)
+    a.poll(max_wait_ms=3_600_000)
+    assert await a.polled() == [(51, 51, 1)]
+
+
+async def test_that_there_was_nothing_for_anybody_is_stored(shares: ShareHouse) -> None:
+    topic_id = shares.queue()
+    shares.configure(share_isolation_level="read_committed")
+    shares.append(producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    await _end_transaction(shares, 7, commit=False)
+    await shares.ready()
+    assert await shares.member("a", topic_id).take() == []
+    await shares.settle(lambda: shares.share().stored_start == 2)
 
 
 async def test_what_was_aborted_is_given_to_who_reads_all(shares: ShareHouse) -> None:
@@ -361,3 +390,26 @@ async def test_what_is_held_back_is_given_to_nobody(shares: ShareHouse) -> None:
     assert await a.polled() == [(0, 0, 1), (3, 3, 1), (5, 5, 1)]
     assert await a.take(Ack(0, 0, [ACCEPT]), Ack(3, 3, [ACCEPT]), Ack(5, 5, [ACCEPT])) == []
     assert shares.share().start_offset == 6
+
+
+async def test_what_is_held_back_in_a_large_batch_is_found_off_the_loop(
+    shares: ShareHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic_id = shares.queue(delayed_delivery="true")
+    held = ((b"penstock-delay-ms", b"60000"),)
+    leader = shares.broker.leader(TOPIC, 0)
+    put(leader.log, [held, (), held, *[()] * LIGHT_RECORDS], codec=Codec.ZSTD)
+    leader.log.end_sync(leader.log.begin_sync())
+    leader.advance()
+    large, looks = shares.broker.disk.offload_large, 0
+
+    def offload_large(work: Callable[[], object]) -> Awaitable[object]:
+        nonlocal looks
+        looks += 1
+        return large(work)
+
+    monkeypatch.setattr(shares.broker.disk, "offload_large", offload_large)
+    a = shares.member("a", topic_id)
+    a.poll(max_records=2, share_acquire_mode=STRICT)
+    assert await a.polled() == [(1, 1, 1), (3, 3, 1)]
+    assert looks == 1

@@ -306,3 +306,57 @@ async def test_a_group_that_was_set_to_another_offset_while_nobody_was_there_beg
     b = shares.member("b", topic_id)
     b.poll()
     assert await b.polled() == [(1, 3, 1)]
+
+
+async def test_that_is_noticed_though_a_record_is_with_nobody_for_an_hour(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=2)
+    await shares.ready()
+    a, key = shares.member("a", topic_id), ShareKey(GROUP, topic_id, 0)
+    assert await a.take() == [(0, 1, 1)]
+    pause = Ack(1, 1, [RELEASE], 3_600_000)
+    assert await a.acknowledge(Ack(0, 0, [ACCEPT]), pause, epoch=FINAL) == ErrorCode.NONE
+    shares.states.begin(key, state_epoch=1, start_offset=0)
+    b = shares.member("b", topic_id)
+    b.poll()
+    assert await b.polled() == [], "it is to ask again"
+    b.poll()
+    assert await b.polled() == [(0, 1, 1)]
+
+
+async def test_a_pause_goes_on_where_nobody_has_set_the_group_to_something_else(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=1)
+    await shares.ready()
+    a, shared = shares.member("a", topic_id), shares.shared()
+    assert await a.take() == [(0, 0, 1)]
+    assert await a.acknowledge(Ack(0, 0, [RELEASE], 60_000), epoch=FINAL) == ErrorCode.NONE
+    assert shared.was_left
+    b = shares.member("b", topic_id)
+    b.poll()
+    await shares.settle(lambda: not shared.was_left)
+    shares.append(count=1)
+    assert await b.polled() == [(1, 1, 1)]
+    assert not shared.is_over
+
+
+async def test_a_member_that_begins_anew_before_its_end_is_stored_keeps_what_it_has_then(
+    shares: ShareHouse,
+) -> None:
+    topic_id = shares.queue()
+    shares.append(count=2)
+    await shares.ready()
+    a, again = shares.member("a", topic_id), shares.member("a", topic_id)
+    assert await a.take(max_records=1, share_acquire_mode=1) == [(0, 0, 1)]
+    shares.states.open.clear()
+    a.poll(Ack(0, 0, [ACCEPT]), epoch=FINAL)
+    await shares.settle(lambda: len(shares.broker.shared.sessions) == 0)
+    assert await again.take() == [(1, 1, 1)]
+    shares.states.open.set()
+    assert await a.polled() == []
+    assert await shares.member("b", topic_id).take() == [], "it is with another"
+    assert await again.acknowledge(Ack(1, 1, [ACCEPT])) == ErrorCode.NONE

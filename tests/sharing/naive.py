@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.sharing.acknowledging import Acknowledgement, Answer
+from penstock.sharing.acknowledging import UNSEEN, Acknowledgement, Answer
 from penstock.sharing.limits import Limits
 from penstock.sharing.phases import FINISHED, STORED, Phase
 from penstock.sharing.writes import Write
@@ -53,8 +53,12 @@ class Naive:
     def _given_back(
         self, deliveries: int, now_ms: float, delay_ms: float = 0
     ) -> tuple[Phase, int, float]:
+        is_unseen = delay_ms == UNSEEN
+        deliveries -= is_unseen
         if deliveries >= self.limits.deliveries:
             return self._given_up(deliveries)
+        if is_unseen:
+            return Phase.AVAILABLE, deliveries, 0
         if not delay_ms and self.limits.backoff_ms:
             delay_ms = self.limits.backoff_ms
             for _ in range(deliveries - 1):

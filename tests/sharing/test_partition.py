@@ -18,7 +18,7 @@ from tests.sharing.queue_desk import (
 
 from penstock.errors import ErrorCode
 from penstock.sharing import window
-from penstock.sharing.acknowledging import DELAY_MS_MAX, Acknowledgement
+from penstock.sharing.acknowledging import DELAY_MS_MAX, UNSEEN, Acknowledgement
 from penstock.sharing.acquiring import Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.window import DeadLetters
@@ -482,10 +482,19 @@ def test_who_gives_something_back_may_say_for_how_long_nobody_is_to_have_it() ->
     assert desk.wait(1) == 1
 
 
+def test_what_nobody_has_looked_at_can_be_given_back_as_if_it_had_not_been_delivered() -> None:
+    desk = QueueDesk(backoff_ms=1000, deliveries=2)
+    desk.log_end = 1
+    for _ in range(5):
+        assert desk.take("a", 1) == [(0, 0, 1)]
+        desk.share.acknowledge("a", [Acknowledgement(0, 0, RELEASE, UNSEEN)], desk.now_ms)
+        desk.store()
+
+
 def test_a_delay_has_its_limits() -> None:
     desk = QueueDesk()
     desk.take("a", 1)
-    for delay_ms in (-1, DELAY_MS_MAX + 1):
+    for delay_ms in (UNSEEN - 1, DELAY_MS_MAX + 1):
         said = [Acknowledgement(0, 0, RELEASE, delay_ms)]
         wrong = refusal(partial(desk.share.acknowledge, "a", said, desk.now_ms))
         assert wrong is ErrorCode.INVALID_REQUEST

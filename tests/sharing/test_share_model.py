@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 from tests.sharing.naive import Naive, Storage
 
 from penstock.errors import ErrorCode, Refused
-from penstock.sharing.acknowledging import Acknowledgement
+from penstock.sharing.acknowledging import UNSEEN, Acknowledgement
 from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.partition import SharePartition
@@ -29,7 +29,7 @@ from penstock.sharing.writes import Pending, Write
 LOCK_MS = 100
 MEMBERS = st.sampled_from(["a", "b", "c"])
 TYPES = st.integers(0, 4)
-DELAYS = st.sampled_from([0, 0, 45])
+DELAYS = st.sampled_from([0, 0, 45, UNSEEN])
 
 
 def offsets(acquired: list[Acquired]) -> dict[int, int]:

@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from penstock.api.held_offsets import HeldOffsets
 from penstock.api.shared import READ_COMMITTED, Shared
-from penstock.errors import Malformed, Refused
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import Slice
 from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.partition import SharePartition
 from penstock.wire.batch import BatchHeader, read_header, size_at
-from penstock.wire.compression import DECOMPRESSED_BYTES_MAX
-from penstock.wire.holding import Marked
-from penstock.wire.narrowing import opened
-from penstock.wire.records import Cursor
 
 READ_AT_ONCE = 1 << 20
 """Bytes that are looked at for one member, if its first batch is not larger."""
@@ -55,6 +51,8 @@ class Handed(NamedTuple):
 
 
 NOTHING = Handed(b"", ())
+NOTHING_YET = Handed(b"", ())
+"""There is more to look at."""
 
 
 class _Batch(NamedTuple):
@@ -63,13 +61,22 @@ class _Batch(NamedTuple):
 
 
 def hand_out(
-    shared: Shared, share: SharePartition, member: str, room: Room, now_ms: float, *, cold_ok: bool
+    shared: Shared,
+    share: SharePartition,
+    member: str,
+    room: Room,
+    now_ms: float,
+    held: HeldOffsets,
+    *,
+    cold_ok: bool,
 ) -> Handed:
-    """What the member has from now on. Raises what reading raises, and then it has nothing."""
+    """What the member has from now on. Raises what reading raises, or Unlooked, and then it has
+    nothing."""
     log, end = shared.leader.log, shared.end
     log.write_out()
     share.log_starts_at(log.start_offset)
     share.expire(now_ms)
+    began = share.next_offset(end)
     for _ in range(LOOKS_AT_MOST):
         first = share.next_offset(end)
         if first is None:
@@ -79,9 +86,12 @@ def hand_out(
         found = log.read(first, most, end, at_least_one=room.has_nothing_yet, cold_ok=cold_ok)
         if found is None:
             break
-        handed = _take(shared, share, member, room, now_ms, found, cold_ok)
+        handed = _take(shared, share, member, room, now_ms, found, held, cold_ok)
         if handed.acquired:
             return handed
+    else:
+        if share.next_offset(end) not in (None, began):
+            return NOTHING_YET
     return NOTHING
 
 
@@ -92,13 +102,21 @@ def _take(
     room: Room,
     now_ms: float,
     found: Slice,
+    held: HeldOffsets,
     cold_ok: bool,
 ) -> Handed:
     part = found.range
     read = part.file.read if cold_ok else part.file.read_cached
     data = memoryview(read(part.position, part.length))
     batches = list(_batches(data))
-    missing = _missing(data, batches, found, _aborted(shared, found))
+    held.look(
+        [
+            (header, data[position : position + header.size])
+            for header, position in batches
+            if header.holds and not header.is_by_leader
+        ]
+    )
+    missing = _missing(batches, found, _aborted(shared, found), held)
     ends = () if room.is_strict else [each.header.last_offset for each in batches]
     wanted = Wanted(member, found.offset, found.next_offset, room.records, ends)
     acquired = share.acquire(wanted, now_ms, missing)
@@ -120,37 +138,29 @@ def _aborted(shared: Shared, found: Slice) -> Sequence[AbortedTxn]:
 
 
 def _missing(
-    data: memoryview, batches: Iterable[_Batch], found: Slice, aborted: Sequence[AbortedTxn]
+    batches: Iterable[_Batch], found: Slice, aborted: Sequence[AbortedTxn], held: HeldOffsets
 ) -> Iterator[Stretch]:
     """Gaps between batches, control records, what is held back until it is due, and what was
     aborted, for who reads committed."""
     at = found.offset
-    for header, position in batches:
+    for header, _ in batches:
         if header.base_offset > at:
             yield at, header.base_offset - 1
         if header.is_control or not header.record_count or _is_aborted(header, aborted):
             yield max(at, header.base_offset), header.last_offset
         elif header.holds:
-            yield from _held(header, data[position : position + header.size], at)
+            yield from _held(header, held, at)
         at = header.next_offset
     if at < found.next_offset:
         yield at, found.next_offset - 1
 
 
-def _held(header: BatchHeader, batch: memoryview, at: int) -> Iterator[Stretch]:
-    """What a leader has written to hold it on is held as a whole. A damaged batch is given as it
-    is: the member is to find that out by its checksum."""
+def _held(header: BatchHeader, held: HeldOffsets, at: int) -> Iterator[Stretch]:
+    """What a leader has written to hold it on is held as a whole."""
     if header.is_by_leader:
         yield max(at, header.base_offset), header.last_offset
         return
-    try:
-        records = opened(batch, DECOMPRESSED_BYTES_MAX).records
-        marked = Marked(Cursor(records, header.record_count))
-        marked.go_on()
-    except (Malformed, Refused):
-        return
-    offsets = (header.base_offset + delta for delta in marked.deltas)
-    yield from ((offset, offset) for offset in offsets if offset >= at)
+    yield from ((offset, offset) for offset in held.of(header) if offset >= at)
 
 
 def _is_aborted(header: BatchHeader, aborted: Sequence[AbortedTxn]) -> bool:

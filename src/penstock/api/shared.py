@@ -151,6 +151,8 @@ class SharedPartitions:
         """Told of one that has to be read."""
         self.on_changed: Callable[[Shared], None] = _nothing
         """Told of one with something to be stored, or with locks that end."""
+        self.on_return: Callable[[Shared], None] = _nothing
+        """Told of one that was left with something to become of it, and has members again."""
         self.wake_soon: Callable[[Shared], None] = _nothing
 
     def __len__(self) -> int:
@@ -163,7 +165,9 @@ class SharedPartitions:
         found = self.known(group, leader)
         if found is not None and found.was_left:
             found.was_left = False
-            if not found.is_in_use:
+            if found.is_in_use:
+                self.on_return(found)
+            else:
                 self.drop(found)
                 found = None
         if found is None:
@@ -201,7 +205,10 @@ class SharedPartitions:
 
     def release(self, session: ShareSession, *, were_delivered: bool) -> None:
         """What it has had and not acknowledged, in whatever partition: it may have forgotten some
-        that it still has records of."""
+        that it still has records of. If the member has begun anew meanwhile, they are that
+        session's."""
+        if self.sessions.has(session.who):
+            return
         (group, member), now_ms = session.who, self._broker.monotonic_ms()
         is_last = not self.sessions.has_group(group)
         for shared in self:

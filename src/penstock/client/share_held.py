@@ -62,6 +62,10 @@ class Held:
     def is_kept(self) -> bool:
         return self.keeper is not None and self.keeper() is not None
 
+    def is_dropped(self, now: float) -> bool:
+        has_ended = self.phase is Phase.OUT and self.locked_until_s < now
+        return has_ended and not (self.is_renewing or self.is_kept)
+
 
 OnDone = Callable[[ClientError | None], None]
 

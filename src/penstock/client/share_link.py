@@ -126,6 +126,12 @@ class Link:
         return not self._asked and not self.outbox
 
     @property
+    def is_saying(self) -> bool:
+        """What was said can be said in this session, and is not answered yet."""
+        has_more = bool(self.outbox) and self._epoch != INITIAL
+        return has_more or any(each.parcel for each in self._asked)
+
+    @property
     def overdue_s(self) -> float | None:
         """When one of the requests counts as lost; answers come in their order."""
         return min((each.deadline_s for each in self._asked), default=None)
@@ -261,7 +267,7 @@ class Link:
             for topic in answer.responses
             for each in topic.partitions
         }
-        self._settle(asked.parcel, results)
+        self._settle(asked.parcel, results, is_last=asked.ends_session)
         if asked.ends_session:
             self._lose(self._all_held())
 
@@ -269,12 +275,19 @@ class Link:
         if number:
             raise refused(f"share session with broker {self.node}", number, message)
 
-    def _settle(self, parcel: Parcel, results: dict[Place, tuple[int, str | None]]) -> None:
+    def _settle(
+        self,
+        parcel: Parcel,
+        results: dict[Place, tuple[int, str | None]],
+        *,
+        is_last: bool = False,
+    ) -> None:
+        """After the last of a session nothing can be said again."""
         for place, said in by_place(parcel).items():
             number, message = results.get(place, (ErrorCode.UNKNOWN_SERVER_ERROR, None))
             if not number:
                 self._took(said)
-            elif len(said) > 1 and code_of(number) in _NOT_OURS:
+            elif len(said) > 1 and code_of(number) in _NOT_OURS and not is_last:
                 self.outbox.say_again(said)
             else:
                 self._refused(said, refused(_about(place), number, message))
@@ -314,6 +327,10 @@ class Link:
     def lose_place(self, place: Place) -> None:
         """Another broker leads it, and knows nothing of what we have."""
         self._lose([each for each in self._all_held() if each.place == place])
+
+    def lose_dropped(self, now: float) -> None:
+        """What nobody works on any more, once its lock has ended by itself."""
+        self._lose([each for each in self._all_held() if each.is_dropped(now)])
 
     def lose_all(self, error: ClientError) -> None:
         """The connection, or the session on it, is over."""

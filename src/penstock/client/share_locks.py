@@ -9,7 +9,7 @@ from penstock.client.share_held import Ack, Held, Phase
 from penstock.client.share_link import Link
 from penstock.client.share_links import Links
 from penstock.client.share_shelf import Shelf
-from penstock.sharing.acknowledging import Answer
+from penstock.sharing.acknowledging import UNSEEN, Answer
 
 LOOK_EVERY_S = 0.2
 UNWANTED_S_MAX = 1.0
@@ -42,6 +42,7 @@ class Locks:
         for link in self._links:
             if link.can_renew:
                 self._renew(link, now)
+            link.lose_dropped(now)
         self._give_back(now)
 
     def _renew(self, link: Link, now: float) -> None:
@@ -59,7 +60,8 @@ class Locks:
 
     def _give_back(self, now: float) -> None:
         """The session is ended for it, if nobody works on what came by it: then it does not count
-        as delivered. Else the record is released before its lock ends by itself."""
+        as delivered. Else the record is released before its lock ends by itself, and told to be
+        unseen: to Kafka that is a delivery all the same."""
         by_link: dict[Link, list[Held]] = {}
         for link in self._links:
             patience_s = 0.0 if self._shelf.is_shut else min(UNWANTED_S_MAX, link.lock_s / 4)
@@ -87,4 +89,4 @@ class Locks:
             if held.phase is not Phase.WAITING:
                 return
             held.phase = Phase.SAID
-        link.outbox.add(Ack(held, Answer.RELEASE, 0, _ignore))
+        link.outbox.add(Ack(held, Answer.RELEASE, UNSEEN, _ignore))

@@ -256,17 +256,21 @@ class ShareMember:
         self._finish()
 
     def _go_on(self) -> bool:
-        """Until nothing is under way any more, or the time for that is up."""
+        """Until nothing is under way any more, or the time for that is up. What is to be said is
+        said before sessions end: one record of it may be refused, and the others said again."""
         if self._failure is not None:
             return False
         if not self._is_closing:
             return True
+        is_late = time.monotonic() >= self._close_by_s
         if not self._has_ended_sessions:
-            self._has_ended_sessions = True
             self._obey()
+            if not is_late and any(link.is_saying for link in self._links):
+                return True
+            self._has_ended_sessions = True
             self._links.end_sessions()
         is_quiet = not self._said and all(link.is_quiet for link in self._links)
-        return not is_quiet and time.monotonic() < self._close_by_s
+        return not (is_quiet or is_late)
 
     def _round(self) -> None:
         self._obey()

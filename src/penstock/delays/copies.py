@@ -189,9 +189,10 @@ def portions(copies: Sequence[Copy]) -> Iterator[Sequence[Copy]]:
         yield copies[start:]
 
 
-def delivery(copies: Sequence[Copy]) -> bytearray:
-    """They have the time at which they were due."""
-    return _batch(copies, [copy.entry.due_ms for copy in copies], BY_LEADER)
+def delivery(copies: Sequence[Copy], now_ms: int) -> bytearray:
+    """They have the time at which they were due. Retention counts from now on: what comes late, as
+    nobody was there to deliver it, may be older than all that is kept."""
+    return _batch(copies, [copy.entry.due_ms for copy in copies], BY_LEADER, now_ms)
 
 
 def carried(copies: Sequence[Copy], now_ms: int) -> bytearray:
@@ -200,9 +201,7 @@ def carried(copies: Sequence[Copy], now_ms: int) -> bytearray:
     return _batch(copies, times, BY_LEADER | HOLDS, now_ms)
 
 
-def _batch(
-    copies: Sequence[Copy], times: Sequence[int], marks: int, newest_ms: int = NO_TIMESTAMP
-) -> bytearray:
+def _batch(copies: Sequence[Copy], times: Sequence[int], marks: int, newest_ms: int) -> bytearray:
     times = [max(NO_TIMESTAMP, min(each, TIME_MS_MAX)) for each in times]
     base_ms = times[0]
     section = with_tails([copy.tail for copy in copies], [each - base_ms for each in times])

@@ -86,6 +86,7 @@ def _pass_damage(schedule: Schedule, log: PartitionLog) -> None:
             text = "%s: held records at %d to %d are damaged, or what became of others"
             lines.error(text, log.folder, schedule.offset, stretch.end_offset - 1)
             schedule.offset = stretch.end_offset
+            schedule.epoch = log.epochs.epoch_at(stretch.end_offset - 1)
 
 
 def _read(log: PartitionLog, start: int, end: int) -> Steps[memoryview]:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 BLOCK_MAX = 4096
 UNREADABLE = -1
-"""In place of an offset: what is set aside stays so, or it would be tried again for ever."""
+"""In place of an offset: what is set aside stays so, or it would be tried again for ever. It does
+not count among what is aside, or enough of it would keep all others waiting."""
 
 
 class Entry(NamedTuple):
@@ -219,12 +220,15 @@ class Pending:
     """What is held. Some of it is set aside: a record that takes it out, or says when it is due
     again, has been appended, at an offset, and is still to be committed."""
 
-    __slots__ = ("_aside", "_by_due", "_by_id")
+    __slots__ = ("_aside", "_by_due", "_by_id", "_is_ordered", "_unreadable")
 
     def __init__(self) -> None:
         self._by_id = ById()
         self._by_due = ByDue()
         self._aside: dict[int, Aside] = {}
+        self._is_ordered = True
+        """Whether these offsets are ascending: not if the log was cut, or some are unreadable."""
+        self._unreadable = 0
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -262,7 +266,7 @@ class Pending:
 
     def remove(self, number: int) -> Entry | None:
         entry = self._by_id.pop(number)
-        if entry is not None and self._aside.pop(number, None) is None:
+        if entry is not None and not self._bring_back(number):
             self._by_due.remove(entry.due_ms, number)
         return entry
 
@@ -276,7 +280,7 @@ class Pending:
         if aside is None:
             self._by_due.remove(entry.due_ms, number)
         elif aside.offset <= offset:
-            del self._aside[number]
+            self._bring_back(number)
         self._by_id.put(entry._replace(due_ms=due_ms))
         if number not in self._aside:
             self._by_due.add(due_ms, number)
@@ -284,16 +288,21 @@ class Pending:
     def set_aside(self, number: int, offset: int, *, comes_back: bool = False) -> None:
         """What is set aside already is so for the new record, if the other lets it come back."""
         entry = self._by_id.get(number)
-        if entry is None:
-            return
         before = self._aside.get(number)
-        if before is None:
-            self._by_due.remove(entry.due_ms, number)
-        elif not before.comes_back:
+        if entry is None or (before is not None and not before.comes_back):
             return
-        else:
-            del self._aside[number]  # those that are set aside last stand last
+        if not self._bring_back(number):
+            self._by_due.remove(entry.due_ms, number)
+        last = next(reversed(self._aside.values()), None)
+        self._is_ordered = last is None or (self._is_ordered and last.offset <= offset)
         self._aside[number] = Aside(offset, comes_back)
+        self._unreadable += offset == UNREADABLE
+
+    def _bring_back(self, number: int) -> bool:
+        """Whether it was set aside. It is due no more, until it is put there."""
+        aside = self._aside.pop(number, None)
+        self._unreadable -= aside is not None and aside.offset == UNREADABLE
+        return aside is not None
 
     def take_back(self, before: int, end: int) -> int:
         """Those set aside for records below an offset, all of which have been gone through, or at
@@ -302,7 +311,7 @@ class Pending:
         if not aside:
             return 0
         first, last = aside[next(iter(aside))].offset, aside[next(reversed(aside))].offset
-        if before <= first <= last < end:  # they were set aside in this order, nearly always
+        if self._is_ordered and before <= first and last < end:
             return 0
         lost = [
             number
@@ -321,7 +330,8 @@ class Pending:
 
     @property
     def aside(self) -> int:
-        return len(self._aside)
+        """How many are on their way."""
+        return len(self._aside) - self._unreadable
 
     @property
     def next_ms(self) -> int | None:

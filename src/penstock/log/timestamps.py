@@ -93,8 +93,25 @@ def newest(log: PartitionLog, before: int) -> Steps[TimedOffset | None]:
             return None
         timestamp, segment = chosen
         found = yield from first_since(log, timestamp, before, segment.base)
+        if found is None:
+            found = yield from _first_batch_since(log, timestamp, before, segment.base)
         if found is not None or (segment in log.segments and log.start_offset == start):
             return found
+    return None
+
+
+def _first_batch_since(
+    log: PartitionLog, timestamp: int, before: int, at: int
+) -> Steps[TimedOffset | None]:
+    """By what batches say of themselves, and as a whole: copies of held records lie in some that
+    say when they were written, which is later than any of their records."""
+    while at < before:
+        at, candidate = yield from reindexed(log, partial(_look, log, timestamp, at))
+        if candidate is not None:
+            header = candidate.header
+            offset = max(header.base_offset, log.start_offset)
+            return TimedOffset(header.max_timestamp, offset, header.leader_epoch)
+        yield None
     return None
 
 

@@ -37,13 +37,12 @@ from penstock.sdk.errors import (
 from penstock.sdk.job import Facts, Owner
 from penstock.sdk.queue_settings import RESET, set_for_group
 from penstock.sdk.serializers import Serde
-from penstock.sharing.acknowledging import Answer
+from penstock.sharing.acknowledging import DELAY_MS_MAX, Answer
 
 log = logging.getLogger("penstock.sdk")
 
 Start = Literal["earliest", "latest"]
 J = TypeVar("J", bound=Facts[Any])
-DELAY_S_MAX = 365 * 86_400.0
 
 
 class Desk:
@@ -227,8 +226,8 @@ class Desk:
 
 def delay_ms_of(delay: float) -> int:
     check_seconds("delay", delay)
-    if delay > DELAY_S_MAX:
-        raise Misconfigured(f"delay={delay!r} is more than a year: give seconds")
+    if delay * 1000 > DELAY_MS_MAX:
+        raise Misconfigured(f"delay={delay!r} is more than a day: give seconds, up to 86400")
     return round(delay * 1000)
 
 

@@ -50,7 +50,8 @@ class Carrying:
         with suppress(Refused):
             await self._carry_all(leader, schedule, doomed)
         lowest = schedule.lowest_place()
-        return doomed if lowest is None else min(doomed, lowest)
+        known = min(doomed, schedule.offset)  # what lies behind may be held
+        return known if lowest is None else min(known, lowest)
 
     async def _carry_all(self, leader: Leader, schedule: Schedule, doomed: int) -> None:
         kept = await self._broker.in_steps(_below(schedule, doomed))

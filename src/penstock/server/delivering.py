@@ -236,14 +236,14 @@ class Tended:
         for entry in copies.missing:
             self._miss(schedule, entry)
         for some in portions(copies.in_order()):
-            batch = yield from _built(some)
+            batch = yield from _built(some, self._door.clock.now_ms())
             if leader.epoch != epoch or not self._may_deliver(leader):
                 return
             waiting = [copy for copy in some if schedule.pending.is_waiting(copy.entry.id)]
             if len(waiting) != len(some):  # some were cancelled meanwhile
                 if not waiting:
                     continue
-                batch = delivery(waiting)
+                batch = delivery(waiting, self._door.clock.now_ms())
             now_ms = self._door.clock.now_ms()
             done = leader.log.append(batch, read_header(batch), now_ms, epoch)
             self._broker.appended(leader)
@@ -299,11 +299,11 @@ class Tended:
             self._kept_offset = await self._broker.in_steps(_write(partition, schedule))
 
 
-def _built(some: Sequence[Copy]) -> Steps[bytearray]:
+def _built(some: Sequence[Copy], now_ms: int) -> Steps[bytearray]:
     """Off the loop, where it is compressed."""
     if some[0].codec == Codec.NONE:
-        return delivery(some)
-    return (yield from off_loop(lambda: delivery(some)))
+        return delivery(some, now_ms)
+    return (yield from off_loop(lambda: delivery(some, now_ms)))
 
 
 def _write(partition: PartitionLog, schedule: Schedule) -> Steps[int]:

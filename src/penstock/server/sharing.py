@@ -51,6 +51,7 @@ class Sharing:
         self._timers: dict[Shared, _Timer] = {}
         self._shared.on_new = self._take_up
         self._shared.on_changed = self._changed
+        self._shared.on_return = self._look_again
         self._shared.wake_soon = self._wake_soon
 
     def start(self) -> None:
@@ -120,6 +121,22 @@ class Sharing:
         begun = state.start_offset != NOT_STORED
         beginning = 0 if begun else await self._broker.in_steps(self._beginning(shared))
         return restore(_stored(state), shared.limits, extent, beginning)
+
+    def _look_again(self, shared: Shared) -> None:
+        self._keep(asyncio.create_task(self._drop_if_other(shared)))
+
+    async def _drop_if_other(self, shared: Shared) -> None:
+        """While its group had no members somebody may have deleted the group, or set it to another
+        offset. A pause of hours must not keep that from being noticed."""
+        state = (await self._broker.share_states.summaries([shared.key]))[shared.key]
+        share = shared.share
+        if share is None or not shared.is_current:
+            return
+        if isinstance(state, Refused):
+            shared.was_left = True  # to be looked at with the next fetch
+        elif state.state_epoch != share.state_epoch or state.start_offset < share.stored_start:
+            log.info("share %s is read again: it was set to another offset", shared.key.name)
+            self._shared.drop(shared)
 
     def _beginning(self, shared: Shared) -> Steps[int]:
         """Where the group's settings want it to begin."""

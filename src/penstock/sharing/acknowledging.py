@@ -23,6 +23,8 @@ class Answer(IntEnum):
 
 
 DELAY_MS_MAX = DAY_MS
+UNSEEN = -1
+"""As a delay of what is released: nobody has looked at it, so it does not count as delivered."""
 ANSWERS = {int(answer): answer for answer in Answer}
 
 
@@ -32,7 +34,8 @@ class Acknowledgement(NamedTuple):
     types: Sequence[int]
     """Of each record, or one for all of them."""
     delay_ms: int = 0
-    """Those that are released are given to nobody for so long; 0 leaves it to the group."""
+    """Those that are released are given to nobody for so long; 0 leaves it to the group. Or
+    `UNSEEN`."""
 
 
 class Run(NamedTuple):
@@ -54,7 +57,7 @@ def runs(acknowledgements: Iterable[Acknowledgement]) -> list[Run]:
                 f"offsets {each.first} to {each.last} are acknowledged behind {end - 1}: give "
                 "ranges in order that do not overlap"
             )
-        if not 0 <= each.delay_ms <= DELAY_MS_MAX:
+        if not UNSEEN <= each.delay_ms <= DELAY_MS_MAX:
             raise _wrong(f"a delay of {each.delay_ms} ms: it is 0 to {DELAY_MS_MAX}")
         end = each.last + 1
         found += _runs(each)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from penstock.errors import ErrorCode, Refused
 from penstock.sharing import acquiring
-from penstock.sharing.acknowledging import Acknowledgement, Answer, Run, runs
+from penstock.sharing.acknowledging import UNSEEN, Acknowledgement, Answer, Run, runs
 from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.limits import Limits
 from penstock.sharing.phases import Phase
@@ -164,6 +164,8 @@ class SharePartition:
         """A pause begins when it is asked for, and not when that is stored."""
         if run.answer is Answer.ACCEPT:
             return DONE
+        if run.answer is Answer.RELEASE and run.delay_ms == UNSEEN:
+            return self._window.given_back(deliveries - 1, now_ms, 0)
         if run.answer is Answer.RELEASE:
             pause_ms = run.delay_ms or self.limits.pause_ms(deliveries)
             return self._window.given_back(deliveries, now_ms, pause_ms)

@@ -101,6 +101,9 @@ class ShareSessions:
         """Whether it is not over, and no other has taken its place."""
         return self._sessions.get(session.who) is session
 
+    def has(self, who: Who) -> bool:
+        return who in self._sessions
+
     def has_group(self, group: str) -> bool:
         return group in self._of_group
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import Queue
-from penstock.sdk import Empty, LockLost
+from penstock.sdk import Empty, LockLost, Misconfigured
 from penstock.testing import Broker, running_broker
 
 WAIT_S = 30.0
@@ -68,6 +68,7 @@ def test_a_job_that_nobody_has_any_more_comes_to_others(make: Callable[..., Queu
     gc.collect()
     again = other.get(WAIT_S)
     assert again.delivery_count == 2
+    wait_for(lambda: not queue.desk.member().held_count, "nobody remembers it")
     again.ack()
 
 
@@ -148,3 +149,53 @@ def test_jobs_that_come_again_after_a_moment_disturb_no_others(quick: Broker) ->
         queue.flush(WAIT_S)
     assert sorted(seen) == sorted((str(n), count) for n in range(200) for count in (1, 2))
     assert "Traceback" not in quick.logs
+
+
+def test_what_was_prefetched_behind_a_slow_job_does_not_count_either(
+    make: Callable[..., Queue[Any]],
+) -> None:
+    """The lock is a longer one: it would count if it ended before the job is given back."""
+    queue = make(prefetch=50)
+    Queue.ensure(queue.desk.bootstrap, queue.topic, lock=12)
+    queue.put_many([str(number) for number in range(60)])
+    for _ in range(30):
+        queue.get(WAIT_S).ack()
+    slow = queue.get(WAIT_S)
+    wait_for(lambda: len(queue.desk.member().shelf), "records that wait")
+    other, counts = make(prefetch=0), list[int]()
+    while len(counts) < 29:
+        job = other.get(WAIT_S)
+        counts.append(job.delivery_count)
+        job.ack()
+    assert set(counts) == {1}
+    slow.ack()
+
+
+def test_a_delay_that_brokers_do_not_take_is_refused_before_anything_is_said(
+    make: Callable[..., Queue[Any]],
+) -> None:
+    queue = make()
+    queue.put("one")
+    job = queue.get(WAIT_S)
+    with pytest.raises(Misconfigured, match="more than a day"):
+        job.nack(delay=86_401)
+    job.ack()
+
+
+def test_it_takes_none_with_it_either_where_the_queue_is_closed_at_once(
+    make: Callable[..., Queue[Any]],
+) -> None:
+    queue, other = make(max_processing=0.1, prefetch=10), make()
+    queue.put("lost")
+    lost = queue.get(WAIT_S)
+    again = other.get(WAIT_S)
+    queue.put_many([str(number) for number in range(5)])
+    kept = [queue.get(WAIT_S) for _ in range(5)]
+    for job in [*kept[:3], lost, *kept[3:]]:
+        job.ack(wait=False)
+    with pytest.raises(LockLost) as failed:
+        queue.close(WAIT_S)
+    assert "more" not in str(failed.value)
+    again.ack()
+    with pytest.raises(Empty):
+        make().get(3 * LOCK_S)

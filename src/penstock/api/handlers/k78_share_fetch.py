@@ -17,7 +17,8 @@ from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.handing_out import NOTHING, Handed, Room, hand_out
+from penstock.api.handing_out import NOTHING, NOTHING_YET, Handed, Room, hand_out
+from penstock.api.held_offsets import HeldOffsets, Unlooked
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
 from penstock.api.share_acknowledging import Said, acknowledge, check_member, once_stored
@@ -102,6 +103,7 @@ class ShareFetching:
     problems: dict[Place, Refused] = field(default_factory=dict)
     waiting: dict[Place, Shared] = field(default_factory=dict)
     """Partitions that have nothing to give yet."""
+    held: dict[Place, HeldOffsets] = field(default_factory=dict)
     size_bytes: int = 0
     count: int = 0
     warmed: int = 0
@@ -185,6 +187,8 @@ class ShareFetching:
         except Cold as cold:
             self.warmed += 1
             return self.once(partial(self.broker.warm, cold))
+        except Unlooked as unlooked:
+            return self.once(partial(self.broker.disk.offload_large, unlooked.look))
         except Amiss as amiss:
             if not self.may_wait():
                 raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(amiss)) from amiss
@@ -215,13 +219,17 @@ class ShareFetching:
             member,
             self.room,
             self.broker.monotonic_ms(),
+            self.held.setdefault(place, HeldOffsets()),
             cold_ok=self.warmed > WARMED_AT_MOST,
         )
-        if handed is not NOTHING:
+        if handed is NOTHING_YET:
+            self.broker.shared.wake_soon(shared)
+        elif handed is not NOTHING:
             self.handed[place] = handed
             self.size_bytes += len(handed.records)
             self.count += handed.record_count
             self.session.has_had(place)
+        if handed.acquired or share.has_changes:  # what holds no records may be all there was
             self.broker.shared.on_changed(shared)
 
     @property

@@ -227,7 +227,7 @@ class Pending:
         self._by_due = ByDue()
         self._aside: dict[int, Aside] = {}
         self._is_ordered = True
-        """Whether their offsets are ascending: not if the log was cut, or some are unreadable."""
+        """Whether these offsets are ascending: not if the log was cut, or some are unreadable."""
         self._unreadable = 0
 
     def __len__(self) -> int:
@@ -266,9 +266,7 @@ class Pending:
 
     def remove(self, number: int) -> Entry | None:
         entry = self._by_id.pop(number)
-        if entry is None:
-            return None
-        if not self._forget_aside(number):
+        if entry is not None and not self._bring_back(number):
             self._by_due.remove(entry.due_ms, number)
         return entry
 
@@ -282,7 +280,7 @@ class Pending:
         if aside is None:
             self._by_due.remove(entry.due_ms, number)
         elif aside.offset <= offset:
-            self._forget_aside(number)
+            self._bring_back(number)
         self._by_id.put(entry._replace(due_ms=due_ms))
         if number not in self._aside:
             self._by_due.add(due_ms, number)
@@ -290,27 +288,21 @@ class Pending:
     def set_aside(self, number: int, offset: int, *, comes_back: bool = False) -> None:
         """What is set aside already is so for the new record, if the other lets it come back."""
         entry = self._by_id.get(number)
-        if entry is None:
-            return
         before = self._aside.get(number)
-        if before is None:
-            self._by_due.remove(entry.due_ms, number)
-        elif not before.comes_back:
+        if entry is None or (before is not None and not before.comes_back):
             return
-        else:
-            self._forget_aside(number)  # those that are set aside last stand last
+        if not self._bring_back(number):
+            self._by_due.remove(entry.due_ms, number)
         last = next(reversed(self._aside.values()), None)
         self._is_ordered = last is None or (self._is_ordered and last.offset <= offset)
         self._aside[number] = Aside(offset, comes_back)
         self._unreadable += offset == UNREADABLE
 
-    def _forget_aside(self, number: int) -> bool:
-        """Whether it was set aside."""
+    def _bring_back(self, number: int) -> bool:
+        """Whether it was set aside. It is due no more, until it is put there."""
         aside = self._aside.pop(number, None)
-        if aside is None:
-            return False
-        self._unreadable -= aside.offset == UNREADABLE
-        return True
+        self._unreadable -= aside is not None and aside.offset == UNREADABLE
+        return aside is not None
 
     def take_back(self, before: int, end: int) -> int:
         """Those set aside for records below an offset, all of which have been gone through, or at

@@ -12,6 +12,7 @@ from threading import Thread
 from tests.broker_process import BrokerProcess
 from tests.cluster_process import Cluster
 from tests.group_stage import wait_until
+from tests.lanes import in_chaos
 
 from penstock import Consumer, Queue
 from penstock.client import admin, offsets
@@ -184,6 +185,7 @@ class Worker(Thread):
             pass  # its leader is gone, or is another: it comes again
 
 
+@in_chaos
 def test_no_job_is_lost_while_brokers_are_killed_in_turn(
     own_cluster: Callable[..., Cluster], topic: str
 ) -> None:

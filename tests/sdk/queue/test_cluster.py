@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from tests.lanes import cases
 
 from penstock import Queue
 from penstock.sdk import Job, LockLost, PenstockError, TimedOut
@@ -126,7 +127,7 @@ def check(ledger: Ledger, bootstrap: str, topic: str) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("way", ["kill", "stop", "pause"])
+@pytest.mark.parametrize("way", cases(["kill", "stop", "pause"], ["kill"]))
 def test_brokers_that_go_take_no_job_with_them_and_bring_none_back(
     penstock_cluster: Callable[..., Cluster], way: str
 ) -> None:

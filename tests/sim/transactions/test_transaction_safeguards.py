@@ -16,7 +16,6 @@ from penstock.coordination.transaction.phases import Phase
 from penstock.coordination.transaction.state import Identity, Place, State, Transaction
 from penstock.coordination.transaction.writing import change
 from penstock.coordination.turn import Turn
-from penstock.log.producer_state import ProducerStates
 from penstock.server import ending_transactions
 from penstock.server.verifying import Verifying
 from penstock.sim.run import play
@@ -51,14 +50,6 @@ def test_an_end_over_a_connection_that_was_given_up_is_noticed(
 ) -> None:
     monkeypatch.setattr(Speakers, "check", lambda *_: None)
     assert is_caught("txn-late-end")
-
-
-def test_a_record_of_a_transaction_that_has_ended_meanwhile_is_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A coordinator that is another broker is asked, and something may happen meanwhile."""
-    monkeypatch.setattr(ProducerStates, "ended", lambda *_: 0)
-    assert is_caught("txn-late-produce", brokers=3, first=124)
 
 
 def test_markers_before_the_decision_is_safe_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ SHORT = {"sqlite": "consumer", "etcd": "classic", "zookeeper": "consumer"}
 
 
 @pytest.mark.timeout(SECONDS + 600)
-@pytest.mark.parametrize("store", cases(STORES, ["etcd", "zookeeper"]))
+@pytest.mark.parametrize("store", cases(STORES, ["etcd"]))
 def test_every_acked_message_is_read_once_and_in_order_on(
     store: str,
     own_cluster: Callable[..., Cluster],

@@ -192,8 +192,9 @@ def test_a_producer_is_told_that_a_view_cannot_be_written(broker: BrokerProcess,
     assert errors[0].code() == rdkafka.KafkaError.TOPIC_EXCEPTION
 
 
-def test_a_view_is_read_on_while_its_leader_is_killed(
-    own_cluster: Callable[..., Cluster], topic: str
+@pytest.mark.parametrize("way", ["kill", "pause"])
+def test_a_view_is_read_on_while_its_leader_is_away(
+    own_cluster: Callable[..., Cluster], topic: str, way: str
 ) -> None:
     cluster = own_cluster()
     for _ in range(3):
@@ -208,6 +209,7 @@ def test_a_view_is_read_on_while_its_leader_is_killed(
             "bootstrap.servers": cluster.address,
             "group.id": name,
             "auto.offset.reset": "earliest",
+            "socket.timeout.ms": 3000,
             "reconnect.backoff.max.ms": 200,
             "log_level": 0,
         }
@@ -222,8 +224,12 @@ def test_a_view_is_read_on_while_its_leader_is_killed(
         return len(found) >= count
 
     wait_until(lambda: has(50), "half of them")
-    cluster.leader(topic).kill()
+    leader = cluster.leader(topic)
+    getattr(leader, way)()
     write(cluster.address, topic, 300, first=300)
+    wait_until(lambda: has(150), "half of what was written meanwhile")
+    if way == "pause":
+        leader.wake()
     wait_until(lambda: has(200), "all of them")
     consumer.close()
     assert found == of_region("eu")

@@ -13,11 +13,11 @@ from tests.raw_client import fetch_of, partition_of
 
 from penstock.api import shown, sieves
 from penstock.api.lag import Place, lags
-from penstock.delays.folding import batches, catch_up
+from penstock.delays.folding import catch_up
 from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.delayed_topics import SUFFIX
-from penstock.wire.batch import BY_LEADER, HOLDS, read_header, seal
+from penstock.wire.batch import BY_LEADER, HOLDS, batches_in, read_header, seal
 from penstock.wire.batch_builder import build_batch, read_records
 from penstock.wire.compression import Codec
 from penstock.wire.messages.k00_produce import (
@@ -264,7 +264,7 @@ NEXT_MS = (NOW_MS // 60_000 + 1) * 60_000
 def next_times(desk: Desk) -> list[int]:
     """What the list says of when records come next."""
     data: Any = fetched(desk, "orders" + SUFFIX).records
-    found = [batch for batch in batches(memoryview(data)) if not read_header(batch).is_control]
+    found = [batch for batch in batches_in(memoryview(data)) if not read_header(batch).is_control]
     records = [each for batch in found for each in read_records(batch, 1 << 20)]
     return [int(dict(each.headers)[NEXT] or b"") for each in records]
 

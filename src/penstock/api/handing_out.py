@@ -13,7 +13,7 @@ from penstock.api.held_offsets import HeldOffsets
 from penstock.api.shared import READ_COMMITTED, Shared
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.partition_log import PartitionLog
-from penstock.log.reading import Slice
+from penstock.log.reading import Slice, bytes_of
 from penstock.sharing.acquiring import Acquired, Wanted
 from penstock.sharing.partition import SharePartition
 from penstock.wire.batch import BatchHeader, read_header, size_at
@@ -105,9 +105,7 @@ def _take(
     held: HeldOffsets,
     cold_ok: bool,
 ) -> Handed:
-    part = found.range
-    read = part.file.read if cold_ok else part.file.read_cached
-    data = memoryview(read(part.position, part.length))
+    data = bytes_of(found, cold_ok)
     batches = list(_batches(data))
     held.look(
         [

@@ -13,6 +13,7 @@ from penstock.api.broker import Broker
 from penstock.api.outcome import Change, Later, NoAnswer, Outcome, Resume
 from penstock.api.shared import Shared
 from penstock.errors import ErrorCode, Refused
+from penstock.metadata.features import SHARE_VERSION
 from penstock.sharing.acknowledging import Acknowledgement
 from penstock.sharing.sessions import Place, Who
 from penstock.sharing.writes import Pending
@@ -20,7 +21,6 @@ from penstock.sharing.writes import Pending
 R = TypeVar("R")
 
 STORED_MS_MAX = 15_000
-FEATURE = "share.version"
 LEVEL = 1
 NAME_CHARS_MAX = 1000
 
@@ -69,9 +69,10 @@ class Said(NamedTuple):
 
 
 def check_member(broker: Broker, group: str | None, member: str | None) -> Who:
-    if broker.image.feature_level(FEATURE) < LEVEL:
+    if broker.image.feature_level(SHARE_VERSION) < LEVEL:
         raise Refused(
-            ErrorCode.UNSUPPORTED_VERSION, f"the cluster's {FEATURE} is less than {LEVEL}: raise it"
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"the cluster's {SHARE_VERSION} is less than {LEVEL}: raise it",
         )
     if not group or len(group) > NAME_CHARS_MAX:
         raise Refused(

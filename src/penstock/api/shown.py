@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.api.sieves import LIGHT_BYTES, LIGHT_RECORDS, Heavy, Looked, Sieve
-from penstock.api.viewing import Partly, bytes_of
+from penstock.api.viewing import Partly
 from penstock.delays.folding import is_heavy
 from penstock.delays.pending import Pending
 from penstock.delays.schedule import Schedule, read_event
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.log.reading import bytes_of
 from penstock.log.steps import Apart
 from penstock.log.tag_index import TagIndex
 from penstock.wire.batch import COMPRESSION_MASK, HOLDS, BatchHeader, read_header, seal

@@ -15,11 +15,11 @@ from penstock.api.sieves import Heavy, Looked, Looking, Sieve
 from penstock.errors import Refused
 from penstock.log import tagging
 from penstock.log.partition_log import PartitionLog
-from penstock.log.reading import Slice
+from penstock.log.reading import Slice, bytes_of
 from penstock.log.segment import Amiss
 from penstock.log.steps import Apart, Steps
 from penstock.log.tag_index import TagIndex
-from penstock.wire.batch import NO_TIMESTAMP, read_header, size_at
+from penstock.wire.batch import NO_TIMESTAMP, batches_in, read_header
 from penstock.wire.narrowing import spanning
 from penstock.wire.records import OFFSET_DELTA_MAX
 from penstock.world.ports import Buffer, Cold
@@ -125,7 +125,7 @@ class Partly:
 
     def _go_through(self, found: Slice, data: memoryview, index: TagIndex) -> Apart | None:
         left = COST_AT_ONCE
-        for batch in _batches(data):
+        for batch in batches_in(data):
             looked = self._look(batch, index)
             if looked is None:
                 assert self._apart is not None
@@ -225,17 +225,3 @@ class Viewing(Partly):
 def _place(batch: memoryview) -> tuple[int, int]:
     header = read_header(batch)
     return header.base_offset, header.crc
-
-
-def bytes_of(found: Slice, cold_ok: bool) -> memoryview:
-    part = found.range
-    read = part.file.read if cold_ok else part.file.read_cached
-    return memoryview(read(part.position, part.length))
-
-
-def _batches(data: memoryview) -> Iterator[memoryview]:
-    position = 0
-    while position < len(data):
-        size = size_at(data, position)
-        yield data[position : position + size]
-        position += size

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.delays.cron import next_after
-from penstock.delays.folding import apart, batches, bytes_of, is_heavy
+from penstock.delays.folding import apart, is_heavy
 from penstock.delays.pending import Entry
 from penstock.errors import Malformed, Refused
 from penstock.log.partition_log import PartitionLog
+from penstock.log.reading import bytes_of
 from penstock.log.reindexing import reindexed
 from penstock.log.segment import Amiss
 from penstock.log.steps import Pauses, Steps
@@ -22,6 +23,7 @@ from penstock.wire.batch import (
     NO_SEQUENCE,
     NO_TIMESTAMP,
     BatchHeader,
+    batches_in,
     check,
     read_header,
     seal,
@@ -88,7 +90,7 @@ class Copies:
                 lines.error("%s: a held record at %d: %s", self._log.folder, left[0].place, problem)
                 data = memoryview(b"")
             before = len(left)
-            for batch in batches(data):
+            for batch in batches_in(data):
                 header = read_header(batch)
                 within, left = _split(left, header.next_offset)
                 if within:

@@ -7,16 +7,16 @@ counts as gone through when all of it has been taken in, and until then may be b
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeVar
 
 from penstock.delays.schedule import Event, Schedule, concerns, read_event
 from penstock.errors import Malformed, Refused
 from penstock.log.partition_log import PartitionLog
-from penstock.log.reading import Slice
+from penstock.log.reading import bytes_of
 from penstock.log.reindexing import reindexed
 from penstock.log.steps import Apart, Pauses, Steps
-from penstock.wire.batch import BatchHeader, check, read_header, size_at
+from penstock.wire.batch import BatchHeader, batches_in, check, read_header
 
 lines = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def _go_through(
     schedule: Schedule, log: PartitionLog, data: memoryview, pauses: Pauses
 ) -> Steps[None]:
     """Until another was faster."""
-    for batch in batches(data):
+    for batch in batches_in(data):
         header, start = read_header(batch), schedule.offset
         if header.last_offset < start:
             continue
@@ -97,20 +97,6 @@ def _read(log: PartitionLog, start: int, end: int) -> Steps[memoryview]:
         return memoryview(b"") if found is None else bytes_of(found, cold_ok)
 
     return (yield from reindexed(log, read))
-
-
-def bytes_of(found: Slice, cold_ok: bool) -> memoryview:
-    part = found.range
-    read = part.file.read if cold_ok else part.file.read_cached
-    return memoryview(read(part.position, part.length))
-
-
-def batches(data: memoryview) -> Iterator[memoryview]:
-    position = 0
-    while position < len(data):
-        size = size_at(data, position)
-        yield data[position : position + size]
-        position += size
 
 
 def _event(log: PartitionLog, header: BatchHeader, batch: memoryview) -> Steps[Event | None]:

@@ -39,6 +39,13 @@ class Slice(NamedTuple):
     """Every record in the slice is below; where to go on reading."""
 
 
+def bytes_of(found: Slice, cold_ok: bool) -> memoryview:
+    """Raises Cold where they would have to be waited for, unless that is all right."""
+    part = found.range
+    read = part.file.read if cold_ok else part.file.read_cached
+    return memoryview(read(part.position, part.length))
+
+
 def read(
     log: PartitionLog, offset: int, max_bytes: int, before: int, at_least_one: bool, cold_ok: bool
 ) -> Slice | None:

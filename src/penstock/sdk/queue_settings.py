@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from penstock.client.admin import BY_DEFAULT, alter_group, alter_topic, create_topic
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
+from penstock.client.queues import COPIES, DEAD_LETTERS
 from penstock.errors import ErrorCode
 from penstock.sdk.admin_line import Value, texts
 from penstock.sdk.checks import check_seconds, check_whole
@@ -14,11 +15,9 @@ from penstock.sdk.checks import check_seconds, check_whole
 RESET = "share.auto.offset.reset"
 LOCK = "share.record.lock.duration.ms"
 DELIVERIES = "share.delivery.count.limit"
-DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 DELETES = "queue.delete.on.ack"
 DELAYS = "delayed.delivery"
-HAVE_RECORDS = "errors.deadletterqueue.copy.record.enable"
 PREFIX = "dlq."
 """Of the dead letters' topic, if it was given no name; and brokers take no other, unless they were
 told to."""
@@ -60,7 +59,7 @@ def make_queue(
     if dead_letters:
         name = dead_letters if isinstance(dead_letters, str) else PREFIX + topic
         _ensure_topic(client, name, partitions, replicas, {TAKES_DEAD_LETTERS: True})
-        configs |= {DEAD_LETTERS: name, HAVE_RECORDS: True}
+        configs |= {DEAD_LETTERS: name, COPIES: True}
     set_for_group(client, group, configs)
 
 

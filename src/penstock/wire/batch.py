@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple, NewType
 
@@ -129,6 +130,15 @@ def size_at(data: Buffer, position: int = 0) -> int:
     """What the length field at a position says of the whole batch's size."""
     length: int = _LENGTH.unpack_from(data, position)[1]
     return length + LENGTH_OVERHEAD
+
+
+def batches_in(data: memoryview) -> Iterator[memoryview]:
+    """Of bytes that are whole batches."""
+    position = 0
+    while position < len(data):
+        size = size_at(data, position)
+        yield data[position : position + size]
+        position += size
 
 
 def crc_of(batch: Buffer) -> int:

@@ -1,10 +1,9 @@
 """What transactions cost: the same messages with a commit after every thousand, and without.
 
 A producer waits for each commit, which takes as long as its last records and the commit need to be
-synced, one after the other. So one producer is told beside several, and how long a transaction
-takes from its beginning until it is committed. What of that is up to the client is seen where
-nothing is synced on either side: without transactions librdkafka makes the next batch while one is
-under way, and with them it has nothing to make.
+synced, one after the other. Others go on meanwhile. So several producers show what transactions
+cost the broker, and one by itself what they cost who waits. Settings are those of the SDK for
+throughput, but for compression.
 """
 
 from __future__ import annotations
@@ -21,11 +20,14 @@ import confluent_kafka.admin
 
 from bench.measurement import Result
 from bench.pinned_broker import PinnedBroker
+from penstock.sdk.semantics import PRODUCER_TUNE, Tune
 
 EACH = 1000
 ROUNDS = 5
 WAIT_S = 60
+GOAL = 0.85
 UNSYNCED = ("log.flush.on.acks.all=false",)
+AS_THE_SDK = {each.name: each.value for each in PRODUCER_TUNE[Tune.THROUGHPUT]}
 
 admin_types: Any = confluent_kafka.admin
 """Its types are not all there."""
@@ -37,15 +39,16 @@ class Case(NamedTuple):
     value_bytes: int = 1024
     messages: int = 60_000
     """Of each producer in a round."""
-    linger_ms: int = 5
+    batch_bytes: int = AS_THE_SDK["batch.size"]
 
 
 ALONE = Case("one producer")
-TOGETHER = Case("4 producers", producers=4)
+FOUR = Case("4 producers", producers=4, messages=40_000)
+SIXTEEN = Case("16 producers", producers=16, messages=20_000)
 OTHERS = (
     Case("one with 100 B", value_bytes=100),
     Case("with 4 KiB", value_bytes=4096, messages=15_000),
-    Case("with linger.ms=0", linger_ms=0),
+    Case("with batches of half the size", batch_bytes=AS_THE_SDK["batch.size"] // 2),
 )
 
 
@@ -54,36 +57,54 @@ class Cost(NamedTuple):
     """Of the throughput without transactions, by round."""
     took_ms: Sequence[float]
     """From begin to committed."""
+    rate: float
+    """Messages a second in transactions, in the median round."""
+
+    @property
+    def ratio(self) -> float:
+        return median(self.ratios)
 
     def __str__(self) -> str:
         low, high = min(self.ratios), max(self.ratios)
-        return f"{median(self.ratios):.2f} ({low:.2f} to {high:.2f})"
+        return (
+            f"{self.ratio:.2f} ({low:.2f} to {high:.2f}; {self.rate:,.0f}/s, "
+            f"{median(self.took_ms):.1f} ms each)"
+        )
 
 
-def cost(profile: Path | None = None) -> Result:
-    """By one producer, which waits for each commit, and by several, of which some go on meanwhile.
-    Rounds in turn, so that both have the same hour of the machine."""
+def of_several(profile: Path | None = None) -> Result:
+    """What they cost the broker: while one producer waits, others go on."""
     with PinnedBroker(profile=profile) as broker:
-        alone, together = _measured(broker, ALONE), _measured(broker, TOGETHER)
+        four, sixteen = _measured(broker, FOUR), _measured(broker, SIXTEEN)
+    return _result(FOUR.name, four, f"{SIXTEEN.name} {sixteen}")
+
+
+def of_one(profile: Path | None = None) -> Result:
+    """What they cost who waits for each commit before going on."""
+    with PinnedBroker(profile=profile) as broker:
+        alone = _measured(broker, ALONE)
         others = [f"{case.name} {_measured(broker, case)}" for case in OTHERS]
     with PinnedBroker(*UNSYNCED) as broker:
         unsynced = _measured(broker, ALONE)
-    ratio = median(alone.ratios)
+    return _result(
+        ALONE.name, alone, f"{'; '.join(others)}; with nothing synced on either side {unsynced}"
+    )
+
+
+def _result(who: str, cost: Cost, others: str) -> Result:
     return Result(
-        "throughput in transactions of 1,000 messages, against without",
-        ratio,
+        f"throughput in transactions of 1,000 messages, against without, {who}",
+        cost.ratio,
         "of it",
-        "at least 0.85",
-        ratio >= 0.85,
-        f"1 KiB each, acks=all, synced; {ALONE.name} {alone}, {TOGETHER.name} {together}; "
-        f"{', '.join(others)}; one with nothing synced on either side {unsynced}; from begin to "
-        f"committed, median: {median(alone.took_ms):.1f} ms by one, "
-        f"{median(together.took_ms):.1f} ms by each of {TOGETHER.producers}",
+        f"at least {GOAL}",
+        cost.ratio >= GOAL,
+        f"1 KiB each, acks=all, synced; {cost}; {others}",
     )
 
 
 def _measured(broker: PinnedBroker, case: Case) -> Cost:
-    address, topic = f"{broker.host}:{broker.port}", case.name.replace(" ", "-").replace("=", "-")
+    """Rounds in turn, so that both have the same hour of the machine."""
+    address, topic = f"{broker.host}:{broker.port}", case.name.replace(" ", "-")
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
     admin.create_topics([admin_types.NewTopic(topic, case.producers, 1)])[topic].result()
     plain = [_producer(address, case) for _ in range(case.producers)]
@@ -91,19 +112,24 @@ def _measured(broker: PinnedBroker, case: Case) -> Cost:
     for each in within:
         each.init_transactions(WAIT_S)
     ratios: list[float] = []
+    rates: list[float] = []
     took_ms: list[float] = []
     for _ in range(ROUNDS + 1):
-        rate = _rate(plain, topic, case)
-        ratios.append(_rate(within, topic, case, took_ms) / rate)
-    return Cost(ratios[1:], took_ms)  # the first time connections are made, too
+        without = _rate(plain, topic, case)
+        rates.append(_rate(within, topic, case, took_ms))
+        ratios.append(rates[-1] / without)
+    _check_all_is_there(address, topic, case)
+    return Cost(ratios[1:], took_ms, median(rates[1:]))  # connections are made in the first
 
 
 def _producer(address: str, case: Case, name: str = "") -> Any:
     settings: dict[str, Any] = {
         "bootstrap.servers": address,
         "enable.idempotence": True,
-        "linger.ms": case.linger_ms,
         "log_level": 0,
+        **AS_THE_SDK,
+        "compression.type": "none",
+        "batch.size": case.batch_bytes,
         "queue.buffering.max.messages": 20_000,
     }
     if name:
@@ -154,3 +180,16 @@ def _send(producer: Any, topic: str, value: bytes, partition: int) -> None:
             producer.poll(0.01)
         else:
             return
+
+
+def _check_all_is_there(address: str, topic: str, case: Case) -> None:
+    """A batch that was refused would have been quick."""
+    reader: Any = confluent_kafka.Consumer({"bootstrap.servers": address, "group.id": "none"})
+    ends = [
+        reader.get_watermark_offsets(confluent_kafka.TopicPartition(topic, number))[1]
+        for number in range(case.producers)
+    ]
+    reader.close()
+    sent = 2 * case.messages * (ROUNDS + 1)
+    markers = case.messages // EACH * (ROUNDS + 1)
+    assert ends == [sent + markers] * case.producers, f"{ends}, {sent} and {markers} each expected"

@@ -69,7 +69,8 @@ CONSUMER: dict[Delivery, tuple[Row, ...]] = {
 PRODUCER_TUNE: dict[Tune, tuple[Row, ...]] = {
     Tune.THROUGHPUT: (
         Row("linger.ms", 10),
-        Row("batch.size", 1_000_000),
+        Row("batch.size", 1_048_576),
+        Row("message.max.bytes", 1_048_588, "max.request.size"),
         Row("compression.type", "lz4"),
         Row("queue.buffering.max.messages", 500_000, None),
     ),
@@ -80,6 +81,9 @@ PRODUCER_TUNE: dict[Tune, tuple[Row, ...]] = {
         Row("socket.nagle.disable", True, None),
     ),
 }
+"""As large as a batch may be at a broker that nobody told otherwise: librdkafka has one batch under
+way for each partition where it must keep their order, and waits for it before it sends the next.
+"""
 CONSUMER_TUNE: dict[Tune, tuple[Row, ...]] = {
     Tune.THROUGHPUT: (
         Row("fetch.min.bytes", 65_536),

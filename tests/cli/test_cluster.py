@@ -117,6 +117,20 @@ def test_a_cluster_without_brokers_has_a_status(tmp_path: Path, offline: Penstoc
     assert "ADDRESS" in shown.stdout
 
 
+def test_brokers_that_nobody_looks_after_any_more_are_not_passed_off_as_a_cluster_that_is_up(
+    tmp_path: Path, offline: Penstock
+) -> None:
+    members = [Member(1, 9092, os.getpid(), birth_of(os.getpid()))]
+    state = State(os.getppid(), "sqlite:x", members, "another boot 1")
+    (tmp_path / STATE_FILE).write_bytes(msgspec.json.encode(state))
+    shown = offline("cluster", "status", "--data-dir", str(tmp_path), "--json")
+    assert shown.exit_code == 1
+    told = json.loads(shown.stdout)
+    assert (told["watched"], told["brokers"][0]["state"]) == (False, "running")
+    assert "nobody starts brokers again that die" in shown.stderr
+    assert f"`penstock cluster down --data-dir {tmp_path}`" in shown.stderr
+
+
 def test_a_cluster_that_is_up_takes_topics_with_a_replica_on_each_broker(
     folder: Path, offline: Penstock
 ) -> None:

@@ -120,6 +120,7 @@ def _state_of(folder: Path, pid: int) -> State | None:
 def status(data_dir: Path, as_json: bool) -> None:
     """Which brokers run, and where."""
     state = read_state(data_dir)
+    is_watched = is_alive(state.pid, state.born)
     rows = [
         {
             "broker": each.node_id,
@@ -130,10 +131,17 @@ def status(data_dir: Path, as_json: bool) -> None:
         for each in state.brokers
     ]
     if as_json:
-        emit_json({"store": state.store, "bootstrap": state.bootstrap, "brokers": rows})
+        shown = {"store": state.store, "bootstrap": state.bootstrap, "watched": is_watched}
+        emit_json(shown | {"brokers": rows})
     else:
         emit_table(("broker", "address", "pid", "state"), [list(row.values()) for row in rows])
-    if any(row["state"] == "down" for row in rows):
+    if not is_watched:
+        click.echo(
+            "nobody starts brokers again that die, as the process that did is gone: "
+            f"`penstock cluster down --data-dir {data_dir}`, and `cluster up` again",
+            err=True,
+        )
+    if not is_watched or any(row["state"] == "down" for row in rows):
         raise click.exceptions.Exit(1)
 
 

@@ -92,6 +92,22 @@ def test_dead_letters_are_sent_back_once(
             job.ack()
 
 
+def test_markers_of_transactions_are_no_messages_that_wait(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    """Letters are sent back in a transaction, whose marker lies behind them."""
+    assert penstock("queue", "redrive", jobs, "--yes").exit_code == 0
+    assert stats(penstock, jobs)["groups"][0]["waiting"] == 7
+    with Queue(broker.address, jobs) as queue:
+        for _ in range(6):
+            queue.get(timeout=LIMIT_S).ack()
+        assert stats(penstock, jobs)["groups"][0]["waiting"] == 1
+        queue.get(timeout=LIMIT_S).ack()
+    assert stats(penstock, jobs)["groups"][0]["waiting"] == 0
+    dropped = penstock("queue", "purge", jobs, "--yes", "--json")
+    assert json.loads(dropped.stdout)["dropped"] == 12
+
+
 def test_letters_of_another_queue_stay_where_they_are(
     broker: BrokerProcess, penstock: Penstock, jobs: str
 ) -> None:

@@ -399,6 +399,22 @@ def test_where_a_share_begins_is_stored_before_anything_is_said(desk: QueueDesk)
     assert not desk.share.has_changes
 
 
+def test_gaps_are_stored_with_what_members_say_and_not_by_themselves(desk: QueueDesk) -> None:
+    """What is stored as the number of finished records counts them."""
+    desk.store()
+    desk.take("a", 3, missing=[(2, 3), (5, 6)])
+    assert not desk.share.has_changes
+    desk.say("a", 1, 1, ACCEPT)
+    write = desk.store()
+    assert write is not None
+    assert [(each.first, each.last) for each in write.batches] == [(2, 3), (5, 6), (1, 1)]
+    assert write.complete_count == sum(each.last - each.first + 1 for each in write.batches)
+    desk.say("a", 4, 4, ACCEPT)
+    write = desk.store()
+    assert write is not None
+    assert [(each.first, each.last) for each in write.batches] == [(4, 4)]
+
+
 def test_many_changes_are_told_as_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "TOUCHED_MAX", 2)
     desk = QueueDesk()

@@ -41,8 +41,8 @@ def command() -> None:
 def stats(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> None:
     """Tell how much waits in TOPIC, for each share group, and what was given up.
 
-    What waits is all that is not finished, what members are working on included. A dash is what is
-    not known.
+    What waits is all messages that are not finished, what members are working on included; those
+    that are held back until they are due are not. A dash is what is not known.
     """
     from penstock.client.queues import queue_groups  # noqa: PLC0415
 
@@ -181,15 +181,15 @@ def purge(
     topic: str, group: str | None, yes: bool, as_json: bool, bootstrap: str, timeout_s: float
 ) -> None:
     """Drop all that waits in TOPIC: for one group, or, by deleting the records, for everybody."""
-    from penstock.client.offsets import EARLIEST, LATEST, delete_records, ends  # noqa: PLC0415
+    from penstock.client.offsets import LATEST, delete_records, ends  # noqa: PLC0415
+    from penstock.client.queues import records_in  # noqa: PLC0415
     from penstock.client.share_offsets import set_share_starts  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         indexes = range(len(client.topic(topic).partitions))
         lasts = ends(client, topic, indexes, LATEST)
         if group is None:
-            firsts = ends(client, topic, indexes, EARLIEST)
-            count = sum(last - firsts[index] for index, last in lasts.items())
+            count = records_in(client, topic, indexes)
             confirm(f"Delete {counted(count, 'record')} of {topic}, for all who read it?", yes)
             delete_records(client, topic, lasts)
         else:

@@ -270,7 +270,7 @@ class SharePartition:
         if self._writing is not None or not self.has_changes:
             return None
         pending, self._queue = self._queue, []
-        touched, self._window.touched = self._window.touched, []
+        touched = self._window.take_touched()
         self._writing = Write(self._window, self.state_epoch, pending, touched)
         return self._writing
 

@@ -52,6 +52,9 @@ class Window:
         """Nothing below is available."""
         self.touched: list[tuple[int, int]] | None = []
         """What has changed and is not stored; None if that is all of it."""
+        self.missing: list[tuple[int, int]] = []
+        """What was found to hold no records. That alone is not worth a write: it goes with the
+        next, which counts it as finished."""
         self.dead: list[DeadLetters] = []
 
     @property
@@ -127,6 +130,17 @@ class Window:
             self.touched.append((first, last))
             if len(self.touched) > TOUCHED_MAX:
                 self.touched = None
+
+    def note_missing(self, first: int, last: int) -> None:
+        self.missing.append((first, last))
+        if len(self.missing) > TOUCHED_MAX:
+            self.touched, self.missing = None, []
+
+    def take_touched(self) -> list[tuple[int, int]] | None:
+        """What is to be stored now."""
+        touched, self.touched = self.touched, []
+        missing, self.missing = self.missing, []
+        return None if touched is None else touched + missing
 
     def advance(self) -> None:
         """The start moves over what is finished."""

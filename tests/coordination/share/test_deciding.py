@@ -10,7 +10,7 @@ from tests.coordination.share.stage import KEY, Stage, refusal
 
 from penstock.coordination.share import deciding
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import Share, State
+from penstock.coordination.share.state import Share, State, Summary
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode
 from penstock.wire.delivery import StateBatch
@@ -116,8 +116,19 @@ def test_a_leader_without_an_epoch_is_refused(begun: Stage, epoch: int) -> None:
 def test_a_share_that_has_not_begun_is_neither_read_nor_written(stage: Stage) -> None:
     assert refusal(stage.read) is ErrorCode.INVALID_REQUEST
     assert refusal(lambda: stage.write(FIVE)) is ErrorCode.INVALID_REQUEST
-    assert stage.summary() == State(0, 0, -1, -1, ())
+    assert stage.summary() == Summary(0, 0, -1, -1, (), -1)
     assert len(stage.kept) == 0
+
+
+def test_a_summary_tells_from_where_on_nothing_was_said(begun: Stage) -> None:
+    assert begun.summary().end_offset == begun.summary().start_offset
+    begun.write(FIVE)
+    assert begun.summary().end_offset == FIVE.last + 1
+    begun.write(FIVE._replace(first=40, last=41))
+    begun.write(FIVE)
+    assert begun.summary().end_offset == 42
+    begun.write(start=60, count=0)
+    assert begun.summary().end_offset == 60
 
 
 def test_the_start_never_goes_back(begun: Stage) -> None:
@@ -129,7 +140,7 @@ def test_the_start_never_goes_back(begun: Stage) -> None:
     begun.write(start=15, count=3)
     assert begun.read() == State(0, 0, 15, 3, ())
     begun.write(start=20, count=0)
-    assert begun.summary() == State(0, 0, 20, 0, ())
+    assert begun.summary() == Summary(0, 0, 20, 0, (), 20)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ async def test_what_was_written_is_read_and_summed_up(
 ) -> None:
     for key in keys:
         await shares.initialize(key, 0, 0)
-    batch = StateBatch(12, 14, 2, 0)
+    batch = StateBatch(12, 14, 0, 5, rejected_after=1)
     async with asyncio.TaskGroup() as tasks:
         for key in keys:
             tasks.create_task(shares.write(key, written(10 + key.partition, batch)))

@@ -120,6 +120,17 @@ def test_a_share_that_has_not_begun_is_neither_read_nor_written(stage: Stage) ->
     assert len(stage.kept) == 0
 
 
+def test_why_records_are_given_up_outlives_a_coordinator(begun: Stage) -> None:
+    rejected = StateBatch(10, 11, 0, 5, rejected_after=2)
+    counted = StateBatch(12, 13, 0, 5)
+    begun.write(rejected, counted)
+    for again in (begun.reload, begun.compact, begun.reload):
+        again()
+        assert begun.read().batches == (rejected, counted)
+    begun.write(rejected._replace(state=DONE, rejected_after=0))
+    assert begun.read().batches == (StateBatch(10, 11, DONE, 5), counted)
+
+
 def test_a_summary_tells_from_where_on_nothing_was_said(begun: Stage) -> None:
     assert begun.summary().end_offset == begun.summary().start_offset
     begun.write(FIVE)
@@ -147,6 +158,7 @@ def test_the_start_never_goes_back(begun: Stage) -> None:
     "batch",
     [
         StateBatch(-1, 5, DONE, 1),
+        StateBatch(1, 5, DONE, 1, rejected_after=-1),
         StateBatch(6, 5, DONE, 1),
         StateBatch(1, 5, ACQUIRED, 1),
         StateBatch(1, 5, 3, 1),

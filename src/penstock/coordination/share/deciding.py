@@ -200,8 +200,9 @@ def _check_has_not_begun(known: State) -> None:
 def _check_batches(written: Written) -> None:
     if len(written.batches) > BATCHES_MAX:
         raise _wrong(f"{len(written.batches)} stretches of records, at most {BATCHES_MAX} can be")
-    for first, last, state, deliveries in written.batches:
-        if not 0 <= first <= last or state not in STORED or deliveries < 0:
+    for first, last, state, deliveries, rejected_after in written.batches:
+        is_sound = state in STORED and min(deliveries, rejected_after) >= 0
+        if not (is_sound and 0 <= first <= last):
             raise _wrong(
                 f"offsets {first} to {last} in state {state}, delivered {deliveries} times: that "
                 "is no stretch of records"

@@ -8,6 +8,7 @@ from math import inf
 from penstock.coordination.group.consumer.sessions import INTERVAL_MS_MIN, interval_by_size
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.share.draft import Draft
+from penstock.coordination.group.share.making import make_on
 from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 
@@ -60,6 +61,8 @@ def expire(turn: Turn, group: Group, body: ShareGroup) -> None:
     elif not body.has_been_told:
         body.has_been_told = True
         look_again(turn, group, body)
+    else:
+        make_on(turn, group, body)
     if body.due_ms < inf:
         turn.wake_at(body.due_ms)
 

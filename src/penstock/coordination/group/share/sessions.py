@@ -14,6 +14,8 @@ from penstock.coordination.turn import Turn
 
 SOON_MS = 100
 """Between two heartbeats of a small group that waits for partitions."""
+GONE_A_TURN = 100
+"""Members whose time is over, and of which that is written at once."""
 
 
 def touch(turn: Turn, group: str, body: ShareGroup, member_id: str) -> None:
@@ -57,7 +59,7 @@ def expire(turn: Turn, group: Group, body: ShareGroup) -> None:
         return
     late = _late(turn, group.name, body)
     if late:
-        depart(turn, group, body, sorted(late))
+        depart(turn, group, body, sorted(late)[:GONE_A_TURN])  # others are due at once, too
     elif not body.has_been_told:
         body.has_been_told = True
         look_again(turn, group, body)

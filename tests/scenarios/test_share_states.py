@@ -12,7 +12,7 @@ import pytest
 from tests.cluster_process import QUICK_CLUSTER, Cluster, Member
 from tests.raw_client import RawClient, a_batch
 
-from penstock.api.share_states import UNCERTAIN, ShareStates
+from penstock.api.sharing.states import UNCERTAIN, ShareStates
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.share.state import State

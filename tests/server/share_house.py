@@ -12,7 +12,7 @@ from tests.coordination.share.stage import Stage
 from tests.raw_client import frame_of
 from tests.server.house import House, MemoryConnection
 
-from penstock.api.shared import Shared
+from penstock.api.sharing.shared import Shared
 from penstock.api.table import APIS
 from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written

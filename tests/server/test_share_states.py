@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from tests.server.house import House
 
-from penstock.api.share_states import UNCERTAIN
+from penstock.api.sharing.states import UNCERTAIN
 from penstock.coordination.share.deciding import NOT_BEGUN, Written
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.share.state import State, Summary

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.api.each_share import Decide
+from penstock.api.sharing.each_share import Decide
 from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey

@@ -1,4 +1,4 @@
-"""Asks the coordinators of shares (`api/share_states.py`): this broker itself, or others.
+"""Asks the coordinators of shares (`api/sharing/states.py`): this broker itself, or others.
 
 Others are asked over a few connections each. All of a group go over the same one, in their order;
 what comes while a question is under way goes with the next. A question that nobody waits for any

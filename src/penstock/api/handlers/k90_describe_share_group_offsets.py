@@ -21,8 +21,8 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome, Resume
 from penstock.api.replies import Rest, once_committed
-from penstock.api.share_admin import Place
-from penstock.api.share_groups import share_group, share_topics, shareable_topic
+from penstock.api.sharing.admin import Place
+from penstock.api.sharing.groups import share_group, share_topics, shareable_topic
 from penstock.api.slices import Writing, in_slices, written
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.share.state import NOWHERE, UNKNOWN, Summary

@@ -96,11 +96,11 @@ def peek(
     with connect(bootstrap, timeout_s) as client:
         chosen = _group(client, topic, group)
         source = _letters(chosen).topic if dead else topic
-        indexes = range(len(client.topic(source).partitions))
+        indexes = _led(client, source)
         starts = ends(client, source, indexes, EARLIEST)
         if not dead:
-            for index, start in chosen.starts.items():
-                starts[index] = max(starts[index], start.offset or 0)
+            for index in starts.keys() & chosen.starts.keys():
+                starts[index] = max(starts[index], chosen.starts[index].offset or 0)
         show = formatter(source, as_json, template)
         shown = for_eyes(show) if sys.stdout.isatty() else show
         lines = _lines(client, source, starts, ends(client, source, indexes, LATEST), count, shown)
@@ -227,12 +227,25 @@ def _letters(chosen: QueueGroup) -> DeadLetters:
             f"group {chosen.name} has no dead letters: `penstock group config {chosen.name} --set "
             "errors.deadletterqueue.topic.name=dlq.NAME` gives it a topic for them"
         )
-    if told.held is None:
+    if not told.is_there:
         raise click.ClickException(
             f"there is no topic {told.topic}: `penstock topic create {told.topic} --set "
             "errors.deadletterqueue.group.enable=true` makes it"
         )
     return told
+
+
+def _led(client: WireClient, topic: str) -> list[int]:
+    """Partitions that can be read now; of others it is said that they cannot."""
+    partitions = client.topic(topic).partitions
+    missing = [str(index) for index, each in partitions.items() if each.leader < 0]
+    if missing:
+        click.echo(
+            f"partitions {', '.join(missing)} of {topic} have no leader now: what is in them is "
+            "not shown",
+            err=True,
+        )
+    return [index for index, each in partitions.items() if each.leader >= 0]
 
 
 def _lines(

@@ -224,7 +224,7 @@ def vacancies(
     client: WireClient, topic: str, offsets: Mapping[int, int], *, committed: bool = False
 ) -> dict[int, int]:
     """At how many offsets from these on there is nothing for a reader: markers of transactions,
-    say. 0 also where the broker does not tell."""
+    say. Only of partitions whose leader answers; 0 also where it does not tell."""
 
     def request(indexes: list[int]) -> Message:
         wanted = [
@@ -239,7 +239,11 @@ def vacancies(
         )
 
     question = _Question(topic, offsets, ListOffsetsResponse, request, _vacant)
-    return _ask_leaders(client, question)
+    try:
+        found, _ = _ask_once(client, question, client.deadline())
+    except ClientError:
+        return {}
+    return found
 
 
 def delete_records(client: WireClient, topic: str, before: Mapping[int, int]) -> dict[int, int]:

@@ -22,8 +22,10 @@ ISOLATION, READ_COMMITTED = "share.isolation.level", "read_committed"
 
 class DeadLetters(NamedTuple):
     topic: str
+    is_there: bool
+    """The topic."""
     held: int | None
-    """That are there, of whichever group; None: there is no such topic."""
+    """That are in it, of whichever group; None where nobody knows."""
     have_copies: bool
     """Of the records that they are about, by the group's settings as they are now."""
 
@@ -98,14 +100,21 @@ def _dead_letters(client: WireClient, configs: Mapping[str, ConfigValue]) -> Dea
     if named is None or not named.value:
         return None
     have_copies = configs[COPIES].value == "true"
-    return DeadLetters(named.value, _count(client, named.value), have_copies)
+    return DeadLetters(named.value, *_count(client, named.value), have_copies)
 
 
-def _count(client: WireClient, topic: str) -> int | None:
+def _count(client: WireClient, topic: str) -> tuple[bool, int | None]:
+    """Whether it is there, and how much is in it. Where a broker is missing, who wants to know how
+    a queue fares is told all the rest."""
     try:
-        indexes = range(len(client.topic(topic).partitions))
+        partitions = client.topic(topic).partitions
     except ClientError as error:
         if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise
-        return None
-    return records_in(client, topic, indexes)
+        return False, None
+    if any(each.leader < 0 for each in partitions.values()):
+        return True, None
+    try:
+        return True, records_in(client, topic, partitions)
+    except ClientError:
+        return True, None

@@ -10,7 +10,7 @@ from penstock.config import BrokerConfig
 from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import Share, Shares, State
+from penstock.coordination.share.state import Share, Shares, State, Summary
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.image import Image
@@ -50,7 +50,7 @@ class StoredShares:
     async def delete(self, key: ShareKey) -> None:
         await self._run(key, deciding.delete)
 
-    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, State | Refused]:
+    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, Summary | Refused]:
         return {key: await self._run(key, deciding.summary) for key in keys}
 
     async def _run(self, key: ShareKey, decide: Callable[[Turn, Share], R]) -> R:

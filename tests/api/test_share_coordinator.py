@@ -13,7 +13,7 @@ from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.kind import SHARE
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import Share, State
+from penstock.coordination.share.state import Share, Summary
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import SHARES, create_internal_topic
 from penstock.wire.delivery import StateBatch
@@ -54,7 +54,7 @@ def test_a_share_outlives_its_coordinator(desk: Desk, topic_id: bytes) -> None:
     assert rest.end == shard.leader.log.end_offset, "the answer waits until that is committed"
     shard.leader.log.write_out()
     found, _ = coordinator(desk).shard(name).decide_part(name, deciding.summary)
-    assert found == State(0, 3, 5, 30, ())
+    assert found == Summary(0, 3, 5, 30, (), 35)
     again, _ = (
         coordinator(desk).shard(name).decide_part(name, partial(deciding.read, leader_epoch=3))
     )

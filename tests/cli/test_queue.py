@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
-from tests.cli.conftest import Penstock
+from tests.cli.conftest import Penstock, run
 from tests.group_stage import wait_until
 
-from penstock import Consumer, Queue
+from penstock import Consumer, Producer, Queue
+from penstock.client.cluster import WireClient
 from penstock.sdk import redriving
 from penstock.sdk.redriving import Letters
+from penstock.testing import running_cluster
 
 LIMIT_S = 60
 
@@ -90,6 +92,22 @@ def test_dead_letters_are_sent_back_once(
         assert (got[-1].key, got[-1].tags) == ("k1", {"number": "1"})
         for job in got:
             job.ack()
+
+
+def test_markers_of_transactions_are_no_messages_that_wait(
+    broker: BrokerProcess, penstock: Penstock, jobs: str
+) -> None:
+    """Letters are sent back in a transaction, whose marker lies behind them."""
+    assert penstock("queue", "redrive", jobs, "--yes").exit_code == 0
+    assert stats(penstock, jobs)["groups"][0]["waiting"] == 7
+    with Queue(broker.address, jobs) as queue:
+        for _ in range(6):
+            queue.get(timeout=LIMIT_S).ack()
+        assert stats(penstock, jobs)["groups"][0]["waiting"] == 1
+        queue.get(timeout=LIMIT_S).ack()
+    assert stats(penstock, jobs)["groups"][0]["waiting"] == 0
+    dropped = penstock("queue", "purge", jobs, "--yes", "--json")
+    assert json.loads(dropped.stdout)["dropped"] == 12
 
 
 def test_letters_of_another_queue_stay_where_they_are(
@@ -178,6 +196,34 @@ def test_all_that_waits_is_dropped_for_everybody_under_its_members(
         assert len(seen) <= 2
         for each in seen:
             each.ack()
+
+
+def test_while_a_broker_is_missing_the_rest_is_told_and_shown() -> None:
+    with running_cluster(3) as cluster:
+        address = cluster.bootstrap
+        Queue.ensure(address, "jobs", partitions=3, replicas=1, dead_letters=True)
+        with Queue(address, "jobs") as queue, Producer(address) as producer:
+            for index in range(3):
+                producer.send("jobs", f"of {index}", partition=index).result(LIMIT_S)
+            queue.get(timeout=LIMIT_S).nack()
+        with WireClient(address) as client:
+            cluster.brokers[client.topic("jobs").partitions[0].leader - 1].kill()
+
+            def unled() -> list[int]:
+                client.forget()
+                found = client.topic("jobs").partitions.items()
+                return [index for index, each in found if each.leader < 0]
+
+            wait_until(unled, "nobody leads what the broker has led", LIMIT_S)
+            missing = unled()
+        told = json.loads(run(address, "queue", "stats", "jobs", "--json").stdout)["groups"][0]
+        assert told["waiting"] is told["dead_letters"]["count"] is None
+        known = {each["partition"]: each["waiting"] for each in told["partitions"]}
+        assert known == {index: None if index in missing else 1 for index in range(3)}
+        shown = run(address, "queue", "peek", "jobs")
+        left = [f"of {index}" for index in range(3) if index not in missing]
+        assert sorted(shown.stdout.splitlines()) == left
+        assert "have no leader now" in shown.stderr
 
 
 def test_what_is_not_there_is_told_with_what_to_do(

@@ -10,7 +10,7 @@ from tests.client.scripted import Answer, ScriptedBroker, client_of, cluster
 
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
-from penstock.client.offsets import LATEST, ends, survey
+from penstock.client.offsets import LATEST, ends, survey, vacancies
 from penstock.errors import ErrorCode
 from penstock.wire.codec import Message
 from penstock.wire.messages import ApiKey
@@ -110,6 +110,16 @@ def test_what_there_is_not_fails_as_a_whole() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
+def test_what_is_vacant_is_told_of_partitions_whose_leaders_answer() -> None:
+    broker = ScriptedBroker()
+    client = client_told(broker, told({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}))
+    assert vacancies(client, "t", {0: 3, 1: 4}) == {1: 0}
+    (request,) = broker.asked(ListOffsetsRequest)
+    assert [each.vacant_from for each in request.topics[0].partitions] == [3, 4]
+    broker.is_up = False
+    assert vacancies(client, "t", {0: 3, 1: 4}) == {}
+
+
 def test_who_needs_them_all_gets_the_error() -> None:
     client = client_told(ScriptedBroker(), told({0: ErrorCode.KAFKA_STORAGE_ERROR}))
     with pytest.raises(ClientError, match="t-0: kafka storage error"):

@@ -101,7 +101,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
 
 async def test_a_group_is_told_where_it_begins_and_how_far_it_is_behind(stage: Stage) -> None:
     found = await stage.ask(share_starts, GROUP)
-    assert found["orders", 0] == ShareStart(4, 5)
+    assert found["orders", 0] == ShareStart(4, 5, 4)
 
 
 async def test_a_group_that_is_not_there_is_said_to_be_missing(stage: Stage) -> None:
@@ -123,8 +123,8 @@ async def test_a_group_is_set_elsewhere_once_its_members_have_gone(stage: Stage)
     stage.beat(-1)
     await stage.ask(set_share_starts, GROUP, offsets)
     assert await stage.ask(share_starts, GROUP) == {
-        ("orders", 0): ShareStart(0, 9),
-        ("orders", 1): ShareStart(8, 1),
+        ("orders", 0): ShareStart(0, 9, 0),
+        ("orders", 1): ShareStart(8, 1, 8),
     }
 
 

@@ -31,10 +31,10 @@ def test_what_is_waited_for_is_needed() -> None:
     assert shelf.need() == 0
 
 
-def test_as_many_are_fetched_ahead_as_were_done_in_the_last_second_up_to_a_limit() -> None:
+def test_as_many_are_fetched_ahead_as_are_done_in_half_a_second_up_to_a_limit() -> None:
     clock = Clock()
     shelf = Shelf(10, clock)
-    for _ in range(4):
+    for _ in range(8):
         shelf.note_done()
     assert shelf.need() == 4
     for _ in range(30):
@@ -53,10 +53,20 @@ def test_nothing_is_fetched_ahead_behind_records_that_are_being_worked_on() -> N
     assert shelf.need() == 0
 
 
+def test_nothing_is_fetched_ahead_behind_records_that_take_a_second_each() -> None:
+    clock = Clock()
+    shelf = Shelf(10, clock)
+    for _ in range(5):
+        shelf.note_done()
+        assert shelf.need() == 0
+        clock.now_s += 1.1
+
+
 def test_who_is_to_stop_needs_nothing() -> None:
     shelf = Shelf(10, Clock())
     shelf.listen(3, lambda: None)
-    shelf.note_done()
+    for _ in range(2):
+        shelf.note_done()
     assert shelf.need() == 4
     shelf.is_shut = True
     assert shelf.need() == 0
@@ -100,6 +110,17 @@ def test_what_nobody_has_taken_for_a_while_is_stale() -> None:
     shelf.put([new])
     assert shelf.stale(clock.now_s - 3) == [old]
     assert shelf.stale(clock.now_s - 30) == []
+
+
+def test_what_nobody_takes_is_not_fetched_again_at_once() -> None:
+    shelf = Shelf(10, Clock())
+    for _ in range(4):
+        shelf.note_done()
+    shelf.slow_down()
+    assert shelf.need() == 0
+    for _ in range(2):
+        shelf.note_done()
+    assert shelf.need() == 1
 
 
 def test_who_comes_just_after_a_record_is_woken_at_once() -> None:

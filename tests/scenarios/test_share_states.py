@@ -12,10 +12,10 @@ import pytest
 from tests.cluster_process import QUICK_CLUSTER, Cluster, Member
 from tests.raw_client import RawClient, a_batch
 
-from penstock.api.share_states import UNCERTAIN, ShareStates
+from penstock.api.sharing.states import UNCERTAIN, ShareStates
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import State
+from penstock.coordination.share.state import State, Summary
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.internal_topics import SHARES
 from penstock.node import settings
@@ -130,14 +130,14 @@ async def test_coordinators_elsewhere_are_asked_as_the_own_one_is(stage: Stage) 
     keys, shares = stage.keys, stage.shares
     await asyncio.gather(*(shares.initialize(key, 0, 3) for key in keys))
     assert {stage.coordinator_id(key) for key in keys} == {1, 2, 9}
-    batch = StateBatch(40, 44, 2, 0)
+    batch = StateBatch(40, 44, 0, 5, rejected_after=2)
     await asyncio.gather(*(shares.write(key, written(10, batch)) for key in keys))
     for key in keys:
         assert await shares.read(key, 5) == State(0, 5, 10, -1, (batch,))
         with pytest.raises(Refused) as caught:
             await shares.write(key, written(11, leader_epoch=4))
         assert caught.value.code is ErrorCode.FENCED_LEADER_EPOCH
-    assert await shares.summaries(keys) == {key: State(0, 5, 10, 0, ()) for key in keys}
+    assert await shares.summaries(keys) == {key: Summary(0, 5, 10, 0, (), 45) for key in keys}
     await asyncio.gather(*(shares.delete(key) for key in keys[:6]))
     found = await shares.summaries(keys)
     assert [found[key].start_offset for key in keys] == [-1] * 6 + [10] * 6  # type: ignore[union-attr]
@@ -158,7 +158,7 @@ async def test_ends_and_starts_are_known_wherever_they_are_kept(stage: Stage) ->
     set_to = await admin.set_to({key: key.partition for key in keys})
     assert set_to == dict.fromkeys(keys)
     assert await stage.shares.summaries(keys) == {
-        key: State(1, 0, key.partition, 0, ()) for key in keys
+        key: Summary(1, 0, key.partition, 0, (), key.partition) for key in keys
     }
 
 

@@ -12,12 +12,12 @@ from tests.coordination.share.stage import Stage
 from tests.raw_client import frame_of
 from tests.server.house import House, MemoryConnection
 
-from penstock.api.shared import Shared
+from penstock.api.sharing.shared import Shared
 from penstock.api.table import APIS
 from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import State
+from penstock.coordination.share.state import State, Summary
 from penstock.errors import Refused
 from penstock.metadata.changes import Commit
 from penstock.metadata.config_changes import replace_group_configs
@@ -77,8 +77,8 @@ class MemoryStates:
     async def delete(self, key: ShareKey) -> None:
         self.stage.run(deciding.delete, key)
 
-    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, State | Refused]:
-        found: dict[ShareKey, State | Refused] = {}
+    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, Summary | Refused]:
+        found: dict[ShareKey, Summary | Refused] = {}
         for key in keys:
             try:
                 found[key] = self.stage.run(deciding.summary, key)

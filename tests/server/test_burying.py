@@ -349,7 +349,9 @@ async def test_what_is_sent_again_because_no_answer_came_is_there_once(
     assert sent[0] == sent[1]
 
 
-async def test_the_next_leader_writes_what_this_one_has_not(shares: ShareHouse) -> None:
+async def test_the_next_leader_writes_what_this_one_has_not_with_its_cause(
+    shares: ShareHouse,
+) -> None:
     shares.configure(**{NAME: DEAD})
     topic_id = shares.queue()
     a = shares.member("a", topic_id)
@@ -366,7 +368,9 @@ async def test_the_next_leader_writes_what_this_one_has_not(shares: ShareHouse) 
     share = await shares.ready()
     assert share.window.counts[Phase.BURYING] == 1
     await finished(shares, 2)
-    assert offsets(letters(shares)) == [0]
+    (letter,) = letters(shares)
+    assert told(letter)["offset"] == "0"
+    assert (told(letter)["message"], told(letter)["delivery.count"]) == (REJECTED.decode(), "1")
     await shares.settle(lambda: not shares.sharing._burying._tasks)
 
 

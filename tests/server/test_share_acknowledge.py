@@ -16,7 +16,7 @@ from tests.server.share_house import (
     ShareHouse,
 )
 
-from penstock.api import share_acknowledging
+from penstock.api.sharing import acknowledging as share_acknowledging
 from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode, Refused
 from penstock.wire.codec import decode_response

@@ -23,7 +23,7 @@ from tests.server.share_house import (
     records_of,
 )
 
-from penstock.api import handing_out
+from penstock.api.sharing import handing_out
 from penstock.api.sieves import LIGHT_RECORDS
 from penstock.coordination.share.names import ShareKey
 from penstock.delays.pending import Entry

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from tests.server.house import House
 
-from penstock.api.share_states import UNCERTAIN
+from penstock.api.sharing.states import UNCERTAIN
 from penstock.coordination.share.deciding import NOT_BEGUN, Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import State
+from penstock.coordination.share.state import State, Summary
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.cluster import Changed
 from penstock.metadata.internal_topics import SHARES
@@ -80,13 +80,13 @@ async def test_what_was_written_is_read_and_summed_up(
 ) -> None:
     for key in keys:
         await shares.initialize(key, 0, 0)
-    batch = StateBatch(12, 14, 2, 0)
+    batch = StateBatch(12, 14, 0, 5, rejected_after=1)
     async with asyncio.TaskGroup() as tasks:
         for key in keys:
             tasks.create_task(shares.write(key, written(10 + key.partition, batch)))
     assert await shares.read(keys[0], 0) == State(0, 0, 10, -1, (batch,))
     assert await shares.summaries(keys) == {
-        key: State(0, 0, 10 + key.partition, 0, ()) for key in keys
+        key: Summary(0, 0, 10 + key.partition, 0, (), max(10 + key.partition, 15)) for key in keys
     }
     await shares.delete(keys[0])
     assert await shares.summaries(keys[:1]) == {keys[0]: NOT_BEGUN}
@@ -158,7 +158,7 @@ async def test_what_is_not_known_of_one_share_keeps_nobody_from_the_others(
     refused = found[nowhere]
     assert isinstance(refused, Refused)
     assert refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert found[keys[0]] == State(0, 0, 4, 0, ())
+    assert found[keys[0]] == Summary(0, 0, 4, 0, (), 4)
 
 
 async def test_without_a_coordinator_a_write_is_not_waited_for(

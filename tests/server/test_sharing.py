@@ -9,7 +9,7 @@ import pytest
 import uvloop
 from tests.server.share_house import ACCEPT, GROUP, RENEW, TOPIC, Ack, ShareHouse
 
-from penstock.api.share_states import NobodyToAsk
+from penstock.api.sharing.states import NobodyToAsk
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode

@@ -214,16 +214,19 @@ class Storage:
     def __init__(self) -> None:
         self.start = -1
         self.rows: dict[int, tuple[int, int]] = {}
+        self.rejected: dict[int, int] = {}
+        """After so many deliveries; 0 if they were not."""
 
     def take(self, write: Write) -> None:
-        for first, last, state, deliveries in write.batches:
+        for first, last, state, deliveries, rejected_after in write.batches:
             for offset in range(first, last + 1):
                 self.rows[offset] = (state, deliveries)
+                self.rejected[offset] = rejected_after
         self.start = max(self.start, write.start_offset)
         self.rows = {at: row for at, row in self.rows.items() if at >= self.start}
 
     def batches(self) -> list[StateBatch]:
-        return [StateBatch(at, at, *self.rows[at]) for at in sorted(self.rows)]
+        return [StateBatch(at, at, *self.rows[at], self.rejected[at]) for at in sorted(self.rows)]
 
     def is_finished(self, offset: int) -> bool:
         state, _ = self.rows.get(offset, (STORED[Phase.AVAILABLE], 0))

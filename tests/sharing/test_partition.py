@@ -305,13 +305,46 @@ def test_what_is_given_up_goes_to_the_dead_letters_first() -> None:
     assert desk.share.start_offset == 3
 
 
-def test_what_was_not_buried_is_given_out_by_the_next_leader() -> None:
+def test_what_was_not_buried_is_handed_out_by_the_next_leader_with_its_cause() -> None:
+    desk = QueueDesk(deliveries=2, buries=True)
+    for _ in range(2):
+        desk.take("a", 1)
+        desk.settle("a", 0, 0, RELEASE)
+    desk.take("a", 2)
+    desk.settle("a", 2, 2, REJECT)
+    for _ in range(2):
+        desk.fail_over(deliveries=2, buries=True)
+        assert desk.share.take_dead_letters() == [
+            DeadLetters(0, 0, 2, is_rejected=False),
+            DeadLetters(2, 2, 1, is_rejected=True),
+        ]
+        desk.store()
+    desk.share.buried(0, 2)
+    desk.store()
+    desk.fail_over(deliveries=2, buries=True)
+    assert not desk.share.has_dead_letters
+    assert desk.take("a", 2) == [(1, 1, 1), (3, 3, 1)]
+
+
+def test_what_was_rejected_stays_so_though_the_limit_is_higher_for_the_next_leader() -> None:
     desk = QueueDesk(deliveries=2, buries=True)
     desk.take("a", 2)
     desk.settle("a", 0, 0, REJECT)
-    desk.fail_over(deliveries=2, buries=True)
-    assert desk.share.take_dead_letters() == [DeadLetters(0, 0, 2, is_rejected=False)]
-    assert desk.take("a", 1) == [(1, 1, 1)]
+    desk.fail_over(deliveries=5, buries=True)
+    assert desk.share.take_dead_letters() == [DeadLetters(0, 0, 1, is_rejected=True)]
+
+
+def test_records_that_were_rejected_and_others_are_not_one_stretch() -> None:
+    desk = QueueDesk(deliveries=1, buries=True)
+    desk.take("a", 2)
+    desk.say("a", 0, 0, REJECT)
+    desk.say("a", 1, 1, RELEASE)
+    desk.store()
+    assert desk.share.take_dead_letters() == [
+        DeadLetters(0, 0, 1, is_rejected=True),
+        DeadLetters(1, 1, 1, is_rejected=False),
+    ]
+    assert desk.share.span_count == 2
 
 
 def test_a_limit_that_has_become_lower_holds_for_what_is_there(desk: QueueDesk) -> None:
@@ -397,6 +430,22 @@ def test_where_a_share_begins_is_stored_before_anything_is_said(desk: QueueDesk)
     assert write is not None
     assert write.start_offset == 0
     assert not desk.share.has_changes
+
+
+def test_gaps_are_stored_with_what_members_say_and_not_by_themselves(desk: QueueDesk) -> None:
+    """What is stored as the number of finished records counts them."""
+    desk.store()
+    desk.take("a", 3, missing=[(2, 3), (5, 6)])
+    assert not desk.share.has_changes
+    desk.say("a", 1, 1, ACCEPT)
+    write = desk.store()
+    assert write is not None
+    assert [(each.first, each.last) for each in write.batches] == [(2, 3), (5, 6), (1, 1)]
+    assert write.complete_count == sum(each.last - each.first + 1 for each in write.batches)
+    desk.say("a", 4, 4, ACCEPT)
+    write = desk.store()
+    assert write is not None
+    assert [(each.first, each.last) for each in write.batches] == [(4, 4)]
 
 
 def test_many_changes_are_told_as_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

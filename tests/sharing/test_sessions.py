@@ -91,19 +91,13 @@ def test_sessions_end_with_their_connection(sessions: ShareSessions) -> None:
     assert len(sessions) == 0
 
 
-def test_a_session_ends_when_its_member_leaves_the_group(sessions: ShareSessions) -> None:
-    session = begin(sessions)
-    assert sessions.member_left(A) is session
-    assert sessions.member_left(A) is None
-
-
 def test_there_are_no_more_sessions_than_may_be(sessions: ShareSessions) -> None:
     begin(sessions)
     begin(sessions, B)
     code = refusal(lambda: begin(sessions, ("jobs", "c")))
     assert code is ErrorCode.SHARE_SESSION_LIMIT_REACHED
     begin(sessions, B)
-    sessions.member_left(A)
+    sessions.fetch(Asked(A, FINAL), 7)
     begin(sessions, ("jobs", "c"))
 
 

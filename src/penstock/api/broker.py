@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from penstock.api import share_admin
 from penstock.api.awaited_markers import AwaitedMarkers
 from penstock.api.coordinator import Coordinator
 from penstock.api.fetch_sessions import FetchSessions
 from penstock.api.once_over import Endings
 from penstock.api.opening import Opening
 from penstock.api.schedules import Schedules
-from penstock.api.share_admin import ShareAdmin
-from penstock.api.share_states import NobodyToAsk, ShareStates
-from penstock.api.shared import SharedPartitions
+from penstock.api.sharing import admin as share_admin
+from penstock.api.sharing.admin import ShareAdmin
+from penstock.api.sharing.shared import SharedPartitions
+from penstock.api.sharing.states import NobodyToAsk, ShareStates
 from penstock.api.sieves import Sieves
 from penstock.api.speaking import AllSpeakers
 from penstock.api.verifying import Verify, nobody_to_ask

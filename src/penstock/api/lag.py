@@ -18,7 +18,6 @@ from penstock.api.sieves import Sieve
 from penstock.api.view_lag import matches_between, was_aborted
 from penstock.errors import ErrorCode, Refused
 from penstock.log import reading, scanning
-from penstock.log.damage import check_damage
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindexed
 from penstock.log.scanning import NotABatch
@@ -130,15 +129,11 @@ def _first_record(partition: PartitionLog, first: int, end: int) -> Steps[BatchH
 
 
 def _header_at(partition: PartitionLog, offset: int, cold_ok: bool) -> BatchHeader | None:
-    """Of the batch that holds an offset, or of the next one. The log may be another by now."""
-    if partition.is_deleted or offset >= partition.end_offset:
+    """Of the batch that holds an offset, or of the next one."""
+    place = reading.batch_at(partition, offset, cold_ok)
+    if place is None:
         return None
-    offset = max(offset, partition.start_offset)
-    check_damage(partition.damage, offset, offset)
-    segment, position = partition.marks.get(offset) or reading.locate(partition, offset, cold_ok)
-    while position >= segment.size and segment is not partition.active:  # all compacted away
-        segment, position = partition.segments[partition.segment_of(segment.base) + 1], 0
-    position = segment.gaps.get(position, position)  # what is damaged tells nothing
+    segment, position = place
     headers = scanning.headers(segment.reader(cold_ok), position, segment.size, HEADER_SIZE)
     try:
         _, header = next(headers, (position, None))

@@ -41,8 +41,8 @@ def command() -> None:
 def stats(topic: str, as_json: bool, bootstrap: str, timeout_s: float) -> None:
     """Tell how much waits in TOPIC, for each share group, and what was given up.
 
-    What waits is all that is not finished, what members are working on included. A dash is what is
-    not known.
+    What waits is all messages that are not finished, what members are working on included; those
+    that are held back until they are due are not. A dash is what is not known.
     """
     from penstock.client.queues import queue_groups  # noqa: PLC0415
 
@@ -96,11 +96,11 @@ def peek(
     with connect(bootstrap, timeout_s) as client:
         chosen = _group(client, topic, group)
         source = _letters(chosen).topic if dead else topic
-        indexes = range(len(client.topic(source).partitions))
+        indexes = _led(client, source)
         starts = ends(client, source, indexes, EARLIEST)
         if not dead:
-            for index, start in chosen.starts.items():
-                starts[index] = max(starts[index], start.offset or 0)
+            for index in starts.keys() & chosen.starts.keys():
+                starts[index] = max(starts[index], chosen.starts[index].offset or 0)
         show = formatter(source, as_json, template)
         shown = for_eyes(show) if sys.stdout.isatty() else show
         lines = _lines(client, source, starts, ends(client, source, indexes, LATEST), count, shown)
@@ -181,15 +181,15 @@ def purge(
     topic: str, group: str | None, yes: bool, as_json: bool, bootstrap: str, timeout_s: float
 ) -> None:
     """Drop all that waits in TOPIC: for one group, or, by deleting the records, for everybody."""
-    from penstock.client.offsets import EARLIEST, LATEST, delete_records, ends  # noqa: PLC0415
+    from penstock.client.offsets import LATEST, delete_records, ends  # noqa: PLC0415
+    from penstock.client.queues import records_in  # noqa: PLC0415
     from penstock.client.share_offsets import set_share_starts  # noqa: PLC0415
 
     with connect(bootstrap, timeout_s) as client:
         indexes = range(len(client.topic(topic).partitions))
         lasts = ends(client, topic, indexes, LATEST)
         if group is None:
-            firsts = ends(client, topic, indexes, EARLIEST)
-            count = sum(last - firsts[index] for index, last in lasts.items())
+            count = records_in(client, topic, indexes)
             confirm(f"Delete {counted(count, 'record')} of {topic}, for all who read it?", yes)
             delete_records(client, topic, lasts)
         else:
@@ -227,12 +227,25 @@ def _letters(chosen: QueueGroup) -> DeadLetters:
             f"group {chosen.name} has no dead letters: `penstock group config {chosen.name} --set "
             "errors.deadletterqueue.topic.name=dlq.NAME` gives it a topic for them"
         )
-    if told.held is None:
+    if not told.is_there:
         raise click.ClickException(
             f"there is no topic {told.topic}: `penstock topic create {told.topic} --set "
             "errors.deadletterqueue.group.enable=true` makes it"
         )
     return told
+
+
+def _led(client: WireClient, topic: str) -> list[int]:
+    """Partitions that can be read now; of others it is said that they cannot."""
+    partitions = client.topic(topic).partitions
+    missing = [str(index) for index, each in partitions.items() if each.leader < 0]
+    if missing:
+        click.echo(
+            f"partitions {', '.join(missing)} of {topic} have no leader now: what is in them is "
+            "not shown",
+            err=True,
+        )
+    return [index for index, each in partitions.items() if each.leader >= 0]
 
 
 def _lines(

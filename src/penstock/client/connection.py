@@ -104,6 +104,8 @@ class Connection:
         self._buffered = io.BufferedReader(self._incoming, _BUFFER_BYTES)
         self._client_id = client_id
         self._versions: dict[int, tuple[int, int]] = {}
+        self.features: frozenset[str] = frozenset()
+        """What the broker's cluster can be told to do, by name: Kafka has others than we have."""
         self._awaited: deque[_Awaited] = deque()
         self._correlation_id = 0
         self._gathered = bytearray()
@@ -155,6 +157,7 @@ class Connection:
         self._versions = {
             each.api_key: (each.min_version, each.max_version) for each in response.api_keys
         }
+        self.features = frozenset(each.name for each in response.supported_features)
 
     def version_of(self, kind: type[Message]) -> int:
         """The highest version of an API that both sides speak."""

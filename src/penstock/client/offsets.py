@@ -220,6 +220,32 @@ def behind(client: WireClient, topic: str, offsets: Mapping[int, int]) -> dict[i
     return found
 
 
+def vacancies(
+    client: WireClient, topic: str, offsets: Mapping[int, int], *, committed: bool = False
+) -> dict[int, int]:
+    """At how many offsets from these on there is nothing for a reader: markers of transactions,
+    say. Only of partitions whose leader answers; 0 also where it does not tell."""
+
+    def request(indexes: list[int]) -> Message:
+        wanted = [
+            ListOffsetsPartition(index, timestamp=LATEST, vacant_from=offsets[index])
+            for index in indexes
+        ]
+        return ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            isolation_level=int(committed),
+            topics=[ListOffsetsTopic(topic, wanted)],
+            timeout_ms=_ms(client),
+        )
+
+    question = _Question(topic, offsets, ListOffsetsResponse, request, _vacant)
+    try:
+        found, _ = _ask_once(client, question, client.deadline())
+    except ClientError:
+        return {}
+    return found
+
+
 def delete_records(client: WireClient, topic: str, before: Mapping[int, int]) -> dict[int, int]:
     """Drops what lies before these offsets; gives where each partition begins now."""
 
@@ -292,6 +318,16 @@ def _deleted(topic: str, answer: ListOffsetsResponse) -> dict[int, int | ClientE
         each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
         if each.error_code
         else max(0, each.deleted_to)
+        for told in answer.topics
+        for each in told.partitions
+    }
+
+
+def _vacant(topic: str, answer: ListOffsetsResponse) -> dict[int, int | ClientError]:
+    return {
+        each.partition_index: refused(f"{topic}-{each.partition_index}", each.error_code)
+        if each.error_code
+        else max(0, each.vacant)
         for told in answer.topics
         for each in told.partitions
     }

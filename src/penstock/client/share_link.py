@@ -26,6 +26,7 @@ from penstock.client.share_acks import (
 from penstock.client.share_held import Ack, Held, LockLost, Phase, Place
 from penstock.client.share_records import given
 from penstock.errors import ErrorCode
+from penstock.metadata.features import PENSTOCK_VERSION
 from penstock.sharing.sessions import EPOCH_MAX, FINAL, INITIAL
 from penstock.wire.messages.k78_share_fetch import (
     FetchPartition,
@@ -107,6 +108,11 @@ class Link:
     @property
     def can_renew(self) -> bool:
         return self.version >= STRICT_SINCE
+
+    @property
+    def knows_unseen(self) -> bool:
+        """A record can be given back without counting as delivered: Kafka has no word for that."""
+        return PENSTOCK_VERSION in self.connection.features
 
     @property
     def claimed(self) -> int:

@@ -59,21 +59,24 @@ class Locks:
         return held.is_kept
 
     def _give_back(self, now: float) -> None:
-        """The session is ended for it, if nobody works on what came by it: then it does not count
-        as delivered. Else the record is released before its lock ends by itself, and told to be
-        unseen: to Kafka that is a delivery all the same."""
+        """What nobody has taken for a while goes to others, who may be idle, and does not count as
+        delivered: the session is ended for it, if nobody works on what came by it, or the records
+        are released as unseen. To Kafka that is a delivery all the same, so there they wait on
+        until their locks are about to end."""
         by_link: dict[Link, list[Held]] = {}
         for link in self._links:
             patience_s = 0.0 if self._shelf.is_shut else min(UNWANTED_S_MAX, link.lock_s / 4)
             if found := [held for held in self._shelf.stale(now - patience_s) if held.link is link]:
                 by_link[link] = found
+        if by_link:
+            self._shelf.slow_down()
         for link, found in by_link.items():
             if self._take_back(link):
                 self._links.end_sessions(link)
                 continue
-            late = [held for held in found if now > held.locked_until_s - link.lock_s / 4]
-            for held in late:
-                self._release(link, held)
+            for held in found:
+                if link.knows_unseen or now > held.locked_until_s - link.lock_s / 4:
+                    self._release(link, held)
 
     def _take_back(self, link: Link) -> bool:
         """All that came by it, if nobody works on any of it; nobody gets it any more then."""

@@ -33,7 +33,9 @@ class ShareStart(NamedTuple):
     offset: int | None
     """All records before it are finished. None: the group has not begun with the partition."""
     lag: int | None
-    """Records from there on that are not finished; None where nobody knows."""
+    """Offsets from there on that are not finished; None where nobody knows."""
+    end: int | None = None
+    """Nothing was said of what comes from here on; None where the broker does not tell."""
 
 
 def share_starts(client: WireClient, group: str) -> dict[Place, ShareStart]:
@@ -48,10 +50,12 @@ def share_starts(client: WireClient, group: str) -> dict[Place, ShareStart]:
             for each in topic.partitions:
                 place = topic.topic_name, each.partition_index
                 check(_where(group, *place), each.error_code, each.error_message)
-                found[place] = ShareStart(_known(each.start_offset), _known(each.lag))
+                found[place] = ShareStart(
+                    _known(each.start_offset), _known(each.lag), _known(each.end_offset)
+                )
         return dict(sorted(found.items()))
 
-    request = DescribeShareGroupOffsetsRequest([wanted])
+    request = DescribeShareGroupOffsetsRequest([wanted], with_end=True)
     return ask_coordinator(client, group, request, DescribeShareGroupOffsetsResponse, read)
 
 

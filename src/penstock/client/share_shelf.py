@@ -1,8 +1,8 @@
 """Records that wait to be handed out, and who waits for them.
 
 What lies here is locked, and nobody works on it. So there is little of it: as many records as are
-waited for, and beyond that no more than were done in the last second, up to `prefetch`. So nothing
-is prefetched behind records that take hours.
+waited for, and beyond that no more than are done in half a second, up to `prefetch`. So nothing is
+prefetched behind records that take hours, and little waits when one takes longer than the others.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Shelf:
 
     def note_done(self) -> None:
         """Of one record that was taken; under the lock."""
+        self._count_rate()
         self._done += 1
 
     def listen(self, most: int, wake: Callable[[], None]) -> Ticket:
@@ -125,9 +126,15 @@ class Shelf:
                 if held.since_s <= since_s and held.phase is Phase.WAITING
             ]
 
+    def slow_down(self) -> None:
+        """What was done in the last second says nothing of the next: some lies here untaken."""
+        with self.lock:
+            self._done = self._done_before = 0
+
     @property
     def _ahead(self) -> int:
-        return min(self.prefetch, max(self._done, self._done_before))
+        """Of what was done in a second, half."""
+        return min(self.prefetch, max(self._done, self._done_before) // 2)
 
     def _count_rate(self) -> None:
         now = self._clock()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.errors import ErrorCode, Refused
 from penstock.log import scanning
-from penstock.log.damage import damaged, next_damage
+from penstock.log.damage import check_damage, damaged, next_damage
 from penstock.log.scanning import LOOKUP_CHUNK_BYTES, NotABatch, Place, Read
 from penstock.log.segment import Amiss, Segment
 from penstock.wire.batch import BatchHeader
@@ -167,6 +167,19 @@ def locate(log: PartitionLog, offset: int, cold_ok: bool) -> Mark:
             mark(log, offset, segment, place.position)
             return segment, place.position
     return segment, segment.size
+
+
+def batch_at(log: PartitionLog, offset: int, cold_ok: bool) -> Mark | None:
+    """Where the batch that holds an offset begins, or the next one; for who takes several steps,
+    between which the log may have become another. What is damaged tells nothing."""
+    if log.is_deleted or offset >= log.end_offset:
+        return None
+    offset = max(offset, log.start_offset)
+    check_damage(log.damage, offset, offset)
+    segment, position = log.marks.get(offset) or locate(log, offset, cold_ok)
+    while position >= segment.size and segment is not log.active:  # all compacted away
+        segment, position = _after(log, segment)
+    return segment, segment.gaps.get(position, position)
 
 
 def _after(log: PartitionLog, segment: Segment) -> Mark:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from penstock.api.shared import Shared
+from penstock.api.sharing.shared import Shared
 from penstock.errors import Malformed, Refused
 from penstock.metadata.changes import create_topic
 from penstock.metadata.cluster import Topic

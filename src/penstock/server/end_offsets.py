@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.broker import Broker
-from penstock.api.share_admin import Place
+from penstock.api.sharing.admin import Place
 from penstock.errors import Malformed, Refused
 from penstock.server.asking import Asking
 from penstock.server.asking_itself import AskingItself

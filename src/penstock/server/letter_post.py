@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from penstock.api.shared import Shared
+from penstock.api.sharing.shared import Shared
 from penstock.errors import ErrorCode, Refused
 from penstock.log.picking import Picked, pick
 from penstock.metadata.cluster import Topic

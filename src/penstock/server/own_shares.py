@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.each_share import LATE, Decide
 from penstock.api.outcome import Later
 from penstock.api.replies import once_committed
 from penstock.api.shard import Shard
+from penstock.api.sharing.each_share import LATE, Decide
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.share.state import Share
 from penstock.server.door import Door

@@ -14,7 +14,7 @@ from itertools import islice
 
 from penstock.api.broker import Broker
 from penstock.api.shard import Shard
-from penstock.api.share_states import UNCERTAIN
+from penstock.api.sharing.states import UNCERTAIN
 from penstock.coordination.group.groups import Group, Groups
 from penstock.coordination.group.share import shares
 from penstock.coordination.group.share.begun import Begun

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from penstock.api.share_admin import Place
-from penstock.api.share_states import ShareStates
+from penstock.api.sharing.admin import Place
+from penstock.api.sharing.states import ShareStates
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.share.state import State
 from penstock.errors import Refused

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from penstock.api.each_share import Decide
+from penstock.api.sharing.each_share import Decide
 from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import UNKNOWN, Share, State
+from penstock.coordination.share.state import UNKNOWN, Share, State, Summary
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.server.lines import ELEMENT_WEIGHT
@@ -156,9 +156,14 @@ def _nothing(told: object) -> None:
     return None
 
 
-def _read_summary(told: k87.PartitionResult) -> State:
-    return State(
-        told.state_epoch, told.leader_epoch, told.start_offset, told.delivery_complete_count, ()
+def _read_summary(told: k87.PartitionResult) -> Summary:
+    return Summary(
+        told.state_epoch,
+        told.leader_epoch,
+        told.start_offset,
+        told.delivery_complete_count,
+        (),
+        told.end_offset,
     )
 
 

@@ -1,4 +1,4 @@
-"""Asks the coordinators of shares (`api/share_states.py`): this broker itself, or others.
+"""Asks the coordinators of shares (`api/sharing/states.py`): this broker itself, or others.
 
 Others are asked over a few connections each. All of a group go over the same one, in their order;
 what comes while a question is under way goes with the next. A question that nobody waits for any
@@ -17,7 +17,7 @@ from typing import Any
 from penstock.api.coordinator import hash_of
 from penstock.coordination.share.deciding import NOT_BEGUN, Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import State
+from penstock.coordination.share.state import State, Summary
 from penstock.errors import ErrorCode, Malformed, Refused
 from penstock.metadata.internal_topics import SHARES, create_internal_topic
 from penstock.server.asking import Asking
@@ -88,18 +88,18 @@ class AskingForShares:
         if self._broker.image.topic(SHARES) is not None:
             await self._asked_again(partial(deleting, key))
 
-    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, State | Refused]:
+    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, Summary | Refused]:
         if self._broker.image.topic(SHARES) is None:
             return dict.fromkeys(keys, NOT_BEGUN)
-        found: dict[ShareKey, State | Refused] = {}
+        found: dict[ShareKey, Summary | Refused] = {}
         rest = iter(dict.fromkeys(keys))
         while some := list(islice(rest, SUMMARIES_AT_ONCE)):
             found.update(zip(some, await asyncio.gather(*map(self._summary, some)), strict=True))
         return found
 
-    async def _summary(self, key: ShareKey) -> State | Refused:
+    async def _summary(self, key: ShareKey) -> Summary | Refused:
         try:
-            state: State = await self._asked_again(partial(summing_up, key))
+            state: Summary = await self._asked_again(partial(summing_up, key))
         except Refused as refused:
             return refused
         return state

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from typing import NamedTuple
 
-from penstock.api.share_states import UNCERTAIN
-from penstock.api.shared import Shared
+from penstock.api.sharing.shared import Shared
+from penstock.api.sharing.states import UNCERTAIN
 from penstock.config import offset_reset
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.state import State

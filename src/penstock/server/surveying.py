@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import NamedTuple
 
-from penstock.api.share_states import ShareStates
+from penstock.api.sharing.states import ShareStates
 from penstock.coordination.share.names import ShareKey
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.cluster import Topic

@@ -67,6 +67,7 @@ def archive_missing(window: Window, missing: Iterable[tuple[int, int]]) -> None:
         for span in window.spans.cut(first, last):
             if span.phase is Phase.AVAILABLE:
                 window.move(span, Phase.ARCHIVED, 0)
+                window.note_missing(span.first, span.last)
         window.spans.join(first, last)
         fresh = max(first, window.end)
         if last >= fresh:
@@ -75,6 +76,7 @@ def archive_missing(window: Window, missing: Iterable[tuple[int, int]]) -> None:
             _leave_out(window, fresh)
             most = window.start + LENGTH_MAX - 1 if window.in_flight else last
             window.add(Span(fresh, min(last, most), Phase.ARCHIVED, 0))
+            window.note_missing(fresh, min(last, most))
         window.advance()
 
 

@@ -154,11 +154,10 @@ class SharePartition:
             window.lock(first, last, lock_ms)
 
     def _note(self, spans: Iterable[Span], run: Run, pending: Pending, now_ms: float) -> None:
-        is_rejected = run.answer is Answer.REJECT
         for span in spans:
             span.pending = pending
             fate = self._fate(run, span.deliveries, now_ms)
-            pending.changes.append(Change(span.first, span.last, fate, is_rejected))
+            pending.changes.append(Change(span.first, span.last, fate))
 
     def _fate(self, run: Run, deliveries: int, now_ms: float) -> Fate:
         """A pause begins when it is asked for, and not when that is stored."""
@@ -170,7 +169,7 @@ class SharePartition:
             pause_ms = run.delay_ms or self.limits.pause_ms(deliveries)
             return self._window.given_back(deliveries, now_ms, pause_ms)
         if run.answer is Answer.REJECT:
-            return self._window.given_up(deliveries)
+            return self._window.given_up(deliveries, rejected_after=deliveries)
         return DROPPED
 
     # -- what happens without them
@@ -270,7 +269,7 @@ class SharePartition:
         if self._writing is not None or not self.has_changes:
             return None
         pending, self._queue = self._queue, []
-        touched, self._window.touched = self._window.touched, []
+        touched = self._window.take_touched()
         self._writing = Write(self._window, self.state_epoch, pending, touched)
         return self._writing
 

@@ -45,7 +45,7 @@ STORED: dict[Phase, Delivery] = {
     Phase.ARCHIVED: Delivery.ARCHIVED,
 }
 """What the next leader finds. Locks and pauses end with their leader; what was not buried yet is
-known by its count, which has reached the limit."""
+known by its count, which has reached the limit, and by whether it was rejected."""
 
 LOADED: dict[int, Phase] = {
     Delivery.AVAILABLE: Phase.AVAILABLE,

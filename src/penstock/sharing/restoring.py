@@ -62,7 +62,9 @@ def _add(window: Window, batch: StateBatch) -> None:
     phase = LOADED[batch.state]
     span = Span(first, last, phase, 0 if phase in FINISHED else batch.deliveries)
     window.add(span)
-    if phase is Phase.AVAILABLE and batch.deliveries >= window.limits.deliveries:
+    is_over = batch.rejected_after > 0 or batch.deliveries >= window.limits.deliveries
+    if phase is Phase.AVAILABLE and is_over:
         part = window.spans.cut(first, last)[0]
         window.touch(first, last)
-        window.settle(part, window.given_up(part.deliveries))
+        fate = window.given_up(part.deliveries, rejected_after=batch.rejected_after)
+        window.settle(part, fate)

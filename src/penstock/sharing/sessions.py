@@ -107,13 +107,6 @@ class ShareSessions:
     def has_group(self, group: str) -> bool:
         return group in self._of_group
 
-    def member_left(self, who: Who) -> ShareSession | None:
-        """The group has one member less."""
-        session = self._sessions.get(who)
-        if session is not None:
-            self._remove(session)
-        return session
-
     def _begin(self, asked: Asked, connection: int) -> ShareSession:
         """Anew, if there is one. What that one had stays locked: it is still the same member."""
         if (known := self._sessions.get(asked.who)) is not None:

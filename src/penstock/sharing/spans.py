@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 
 class Span:
-    __slots__ = ("deliveries", "first", "last", "lock_ms", "member", "pending", "phase")
+    __slots__ = (
+        "deliveries",
+        "first",
+        "last",
+        "lock_ms",
+        "member",
+        "pending",
+        "phase",
+        "rejected_after",
+    )
 
     def __init__(
         self,
@@ -28,6 +37,7 @@ class Span:
         member: str = "",
         lock_ms: float = 0.0,
         pending: Pending | None = None,
+        rejected_after: int = 0,
     ) -> None:
         self.first = first
         self.last = last
@@ -40,13 +50,22 @@ class Span:
         """Until when; or until when nobody has them, while they wait."""
         self.pending = pending
         """What their member has said of them, and is not stored yet."""
+        self.rejected_after = rejected_after
+        """So many deliveries, while they wait to be buried for that."""
 
     def __len__(self) -> int:
         return self.last - self.first + 1
 
     def _part(self, first: int, last: int) -> Span:
         return Span(
-            first, last, self.phase, self.deliveries, self.member, self.lock_ms, self.pending
+            first,
+            last,
+            self.phase,
+            self.deliveries,
+            self.member,
+            self.lock_ms,
+            self.pending,
+            self.rejected_after,
         )
 
     def cut_off(self, first: int) -> Span:
@@ -62,6 +81,7 @@ class Span:
             and self.lock_ms == other.lock_ms
             and self.member == other.member
             and self.pending is other.pending
+            and self.rejected_after == other.rejected_after
         )
 
 

@@ -26,6 +26,8 @@ class Fate(NamedTuple):
     deliveries: int = 0
     until_ms: float = 0.0
     """When their pause ends, if they have one."""
+    rejected_after: int = 0
+    """So many deliveries, if that is why they are buried."""
 
 
 DONE, DROPPED = Fate(Phase.ACKNOWLEDGED), Fate(Phase.ARCHIVED)
@@ -52,6 +54,9 @@ class Window:
         """Nothing below is available."""
         self.touched: list[tuple[int, int]] | None = []
         """What has changed and is not stored; None if that is all of it."""
+        self.missing: list[tuple[int, int]] = []
+        """What was found to hold no records. That alone is not worth a write: it goes with the
+        next, which counts it as finished."""
         self.dead: list[DeadLetters] = []
 
     @property
@@ -98,12 +103,15 @@ class Window:
             self.open = min(self.open, span.first)
         span.phase, span.deliveries = phase, deliveries
         span.member, span.lock_ms, span.pending = member, lock_ms, None
+        span.rejected_after = 0
 
-    def given_up(self, deliveries: int) -> Fate:
+    def given_up(self, deliveries: int, *, rejected_after: int = 0) -> Fate:
         """What becomes of a record that nobody is to have again. Until it is buried its count says
-        so, also to the next leader."""
+        so, also to the next leader, whoever that is: so it is at the limit also if it was
+        rejected."""
         if self.limits.buries:
-            return Fate(Phase.BURYING, max(deliveries, self.limits.deliveries))
+            count = max(deliveries, self.limits.deliveries)
+            return Fate(Phase.BURYING, count, rejected_after=rejected_after)
         return DROPPED
 
     def given_back(self, deliveries: int, now_ms: float, pause_ms: int) -> Fate:
@@ -113,11 +121,14 @@ class Window:
             return Fate(Phase.AVAILABLE, deliveries)
         return Fate(Phase.WAITING, deliveries, now_ms + pause_ms)
 
-    def settle(self, span: Span, fate: Fate, *, is_rejected: bool = False) -> None:
+    def settle(self, span: Span, fate: Fate) -> None:
         """It is with nobody any more."""
         if fate.phase is Phase.BURYING:
-            self.dead.append(DeadLetters(span.first, span.last, span.deliveries, is_rejected))
+            is_rejected = fate.rejected_after > 0
+            deliveries = fate.rejected_after if is_rejected else span.deliveries
+            self.dead.append(DeadLetters(span.first, span.last, deliveries, is_rejected))
         self.move(span, fate.phase, fate.deliveries, lock_ms=fate.until_ms)
+        span.rejected_after = fate.rejected_after
         if fate.phase is Phase.WAITING:
             self.lock(span.first, span.last, fate.until_ms)
 
@@ -127,6 +138,17 @@ class Window:
             self.touched.append((first, last))
             if len(self.touched) > TOUCHED_MAX:
                 self.touched = None
+
+    def note_missing(self, first: int, last: int) -> None:
+        self.missing.append((first, last))
+        if len(self.missing) > TOUCHED_MAX:
+            self.touched, self.missing = None, []
+
+    def take_touched(self) -> list[tuple[int, int]] | None:
+        """What is to be stored now."""
+        touched, self.touched = self.touched, []
+        missing, self.missing = self.missing, []
+        return None if touched is None else touched + missing
 
     def advance(self) -> None:
         """The start moves over what is finished."""

@@ -24,7 +24,6 @@ class Change(NamedTuple):
     first: int
     last: int
     fate: Fate
-    is_rejected: bool
 
 
 class Pending:
@@ -41,16 +40,16 @@ class Pending:
 
     def commit(self, window: Window) -> None:
         self.is_done = self.is_kept = True
-        for first, last, fate, is_rejected in self.changes:
+        for first, last, fate in self.changes:
             for span in window.spans.cut(first, last):
                 if span.pending is self:
-                    window.settle(span, fate, is_rejected=is_rejected)
+                    window.settle(span, fate)
         self._join(window)
 
     def undo(self, window: Window) -> None:
         """Locks go on, and those that have ended meanwhile are due at once."""
         self.is_done = True
-        for first, last, *_ in self.changes:
+        for first, last, _ in self.changes:
             for span in window.spans.cut(first, last):
                 if span.pending is self:
                     span.pending = None
@@ -84,8 +83,8 @@ class Write:
         self.complete_count = window.finished + count - (self.start_offset - window.start)
         batches = _told(window, self.touched)
         batches += [
-            StateBatch(first, last, STORED[fate.phase], fate.deliveries)
-            for first, last, fate, _ in changes
+            StateBatch(first, last, STORED[fate.phase], fate.deliveries, fate.rejected_after)
+            for first, last, fate in changes
         ]
         self.batches = list(_from(batches, self.start_offset))
         """What stands further on counts."""
@@ -115,6 +114,7 @@ def _told(window: Window, touched: Ranges | None) -> list[StateBatch]:
                 min(span.last, last),
                 STORED[span.phase],
                 span.deliveries,
+                span.rejected_after,
             )
             if told and told[-1].last + 1 == batch.first and told[-1][2:] == batch[2:]:
                 told[-1] = told[-1]._replace(last=batch.last)

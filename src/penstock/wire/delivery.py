@@ -31,6 +31,9 @@ class StateBatch(NamedTuple):
     last: int
     state: int
     deliveries: int
+    rejected_after: int = 0
+    """So many deliveries, if a member has rejected them: they are on their way to the dead letters.
+    A tagged field of ours."""
 
 
 class _Generated(Protocol):
@@ -38,6 +41,7 @@ class _Generated(Protocol):
     last_offset: int
     delivery_state: int
     delivery_count: int
+    rejected_after: int
 
 
 G = TypeVar("G")
@@ -45,12 +49,18 @@ G = TypeVar("G")
 
 def read_batches(batches: Iterable[_Generated]) -> list[StateBatch]:
     return [
-        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
+        StateBatch(
+            each.first_offset,
+            each.last_offset,
+            each.delivery_state,
+            each.delivery_count,
+            each.rejected_after,
+        )
         for each in batches
     ]
 
 
 def written_batches(
-    kind: Callable[[int, int, int, int], G], batches: Iterable[StateBatch]
+    kind: Callable[[int, int, int, int, int], G], batches: Iterable[StateBatch]
 ) -> list[G]:
     return [kind(*each) for each in batches]

@@ -15,7 +15,7 @@ from penstock.coordination.loading import Gathered
 from penstock.coordination.share import deciding
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import Share, Shares, State
+from penstock.coordination.share.state import Share, Shares, State, Summary
 from penstock.coordination.turn import Event, Turn
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.changes import create_topic
@@ -111,7 +111,7 @@ class Stage:
     def delete(self) -> None:
         self.run(deciding.delete)
 
-    def summary(self) -> State:
+    def summary(self) -> Summary:
         return self.run(deciding.summary)
 
 

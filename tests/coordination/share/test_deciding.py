@@ -10,7 +10,7 @@ from tests.coordination.share.stage import KEY, Stage, refusal
 
 from penstock.coordination.share import deciding
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import Share, State
+from penstock.coordination.share.state import Share, State, Summary
 from penstock.coordination.turn import Turn
 from penstock.errors import ErrorCode
 from penstock.wire.delivery import StateBatch
@@ -116,8 +116,30 @@ def test_a_leader_without_an_epoch_is_refused(begun: Stage, epoch: int) -> None:
 def test_a_share_that_has_not_begun_is_neither_read_nor_written(stage: Stage) -> None:
     assert refusal(stage.read) is ErrorCode.INVALID_REQUEST
     assert refusal(lambda: stage.write(FIVE)) is ErrorCode.INVALID_REQUEST
-    assert stage.summary() == State(0, 0, -1, -1, ())
+    assert stage.summary() == Summary(0, 0, -1, -1, (), -1)
     assert len(stage.kept) == 0
+
+
+def test_why_records_are_given_up_outlives_a_coordinator(begun: Stage) -> None:
+    rejected = StateBatch(10, 11, 0, 5, rejected_after=2)
+    counted = StateBatch(12, 13, 0, 5)
+    begun.write(rejected, counted)
+    for again in (begun.reload, begun.compact, begun.reload):
+        again()
+        assert begun.read().batches == (rejected, counted)
+    begun.write(rejected._replace(state=DONE, rejected_after=0))
+    assert begun.read().batches == (StateBatch(10, 11, DONE, 5), counted)
+
+
+def test_a_summary_tells_from_where_on_nothing_was_said(begun: Stage) -> None:
+    assert begun.summary().end_offset == begun.summary().start_offset
+    begun.write(FIVE)
+    assert begun.summary().end_offset == FIVE.last + 1
+    begun.write(FIVE._replace(first=40, last=41))
+    begun.write(FIVE)
+    assert begun.summary().end_offset == 42
+    begun.write(start=60, count=0)
+    assert begun.summary().end_offset == 60
 
 
 def test_the_start_never_goes_back(begun: Stage) -> None:
@@ -129,13 +151,14 @@ def test_the_start_never_goes_back(begun: Stage) -> None:
     begun.write(start=15, count=3)
     assert begun.read() == State(0, 0, 15, 3, ())
     begun.write(start=20, count=0)
-    assert begun.summary() == State(0, 0, 20, 0, ())
+    assert begun.summary() == Summary(0, 0, 20, 0, (), 20)
 
 
 @pytest.mark.parametrize(
     "batch",
     [
         StateBatch(-1, 5, DONE, 1),
+        StateBatch(1, 5, DONE, 1, rejected_after=-1),
         StateBatch(6, 5, DONE, 1),
         StateBatch(1, 5, ACQUIRED, 1),
         StateBatch(1, 5, 3, 1),

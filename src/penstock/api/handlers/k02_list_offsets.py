@@ -11,7 +11,8 @@ high watermark is OFFSET_NOT_AVAILABLE until it does (version 5; LEADER_NOT_AVAI
 
 From version 6 on there are tagged fields of our own: who gives an offset as `lag_of` is told how
 far a reader there is behind, in messages and in time. Only the leader of a partition knows that.
-Who asks `with_deleted` is told up to where records went by DeleteRecords, and not by retention.
+Who gives one as `vacant_from` is told at how many offsets from there on a reader finds nothing. Who
+asks `with_deleted` is told up to where records went by DeleteRecords, and not by retention.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from penstock.api.lag import Lag, Place, lags
 from penstock.api.open_first import open_first
 from penstock.api.outcome import Outcome
 from penstock.api.slices import SLICE_ELEMENTS, in_slices
+from penstock.api.vacancies import vacancies
 from penstock.errors import ErrorCode, Refused
 from penstock.log.segment import Amiss
 from penstock.log.steps import Steps
@@ -99,6 +101,7 @@ class Asking:
     now_ms: int
     found: Found = field(default_factory=dict)
     behind: dict[Place, Lag] = field(default_factory=dict)
+    vacancies: dict[tuple[Leader, int], int] = field(default_factory=dict)
 
     def answer(
         self, topic: str, wanted: ListOffsetsPartition
@@ -120,6 +123,8 @@ class Asking:
                 lag = yield from self.lag(Place(topic, wanted.partition_index, wanted.lag_of))
                 answer.lag = -1 if lag.messages is None else lag.messages
                 answer.lag_ms = -1 if lag.waiting_ms is None else lag.waiting_ms
+            if wanted.vacant_from >= 0:
+                answer.vacant = yield from self.vacant(leader, wanted.vacant_from)
         except Refused as refused:
             answer.error_code = refused.code
         return answer
@@ -172,6 +177,23 @@ class Asking:
         is_known = self.version >= NOT_AVAILABLE_SINCE
         code = ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
         return Refused(code, "the leader is new, and waits for the replicas that are in sync")
+
+    def vacant(self, leader: Leader, first: int) -> Steps[int]:
+        """Each once, as above: a request may name a partition many times."""
+        key = leader, first
+        if key not in self.vacancies:
+            self.vacancies[key] = yield from self.count_vacant(leader, first)
+        return self.vacancies[key]
+
+    def count_vacant(self, leader: Leader, first: int) -> Steps[int]:
+        committed = self.request.isolation_level == READ_COMMITTED
+        try:
+            return (yield from vacancies(leader, first, committed=committed))
+        except Refused:
+            return NOTHING
+        except (OSError, Amiss) as problem:
+            log.error("%s-%d cannot be counted: %s", leader.topic, leader.index, problem)
+            return NOTHING
 
     def lag(self, place: Place) -> Steps[Lag]:
         """Each once, as above."""

@@ -2,9 +2,9 @@
 
 With it come acknowledgements of those that it has had; the answer waits until these are stored. A
 member names its partitions once, then only changes (`sharing/sessions.py`); with the final epoch it
-is done, and is given nothing more. Who finds nothing waits for its turn (`api/shared.py`): the
-first who came is served first. Version 2 lets a member ask for no more records than it says, and
-brought renewals, with which nothing is fetched.
+is done, and is given nothing more. Who finds nothing waits for its turn (`api/sharing/shared.py`):
+the first who came is served first. Version 2 lets a member ask for no more records than it says,
+and brought renewals, with which nothing is fetched.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.handing_out import NOTHING, NOTHING_YET, Handed, Room, hand_out
-from penstock.api.held_offsets import HeldOffsets, Unlooked
 from penstock.api.opening import NotOpen
 from penstock.api.outcome import Later, Outcome, Resume
-from penstock.api.share_acknowledging import Said, acknowledge, check_member, once_stored
-from penstock.api.share_leaders import led_by
-from penstock.api.shared import Shared
+from penstock.api.sharing.acknowledging import Said, acknowledge, check_member, once_stored
+from penstock.api.sharing.handing_out import NOTHING, NOTHING_YET, Handed, Room, hand_out
+from penstock.api.sharing.held_offsets import HeldOffsets, Unlooked
+from penstock.api.sharing.leaders import led_by
+from penstock.api.sharing.shared import Shared
 from penstock.api.slices import in_slices
 from penstock.errors import ErrorCode, Refused
 from penstock.log.reindexing import reindex

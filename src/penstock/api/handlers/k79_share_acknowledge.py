@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
-from penstock.api.share_acknowledging import Said, acknowledge, check_member, once_stored
-from penstock.api.share_leaders import led_by
+from penstock.api.sharing.acknowledging import Said, acknowledge, check_member, once_stored
+from penstock.api.sharing.leaders import led_by
 from penstock.sharing.sessions import FINAL, Asked
 from penstock.wire.messages.k79_share_acknowledge import (
     LeaderIdAndEpoch,

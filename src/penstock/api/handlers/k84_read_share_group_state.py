@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.each_share import Decide, EachShare, Form
 from penstock.api.outcome import Outcome
+from penstock.api.sharing.each_share import Decide, EachShare, Form
 from penstock.coordination.share import deciding
 from penstock.coordination.share.state import Share, State
 from penstock.coordination.share.writing import BATCH_COST

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.each_share import Decide, EachShare, Form
 from penstock.api.outcome import Outcome
+from penstock.api.sharing.each_share import Decide, EachShare, Form
 from penstock.coordination.share import deciding
 from penstock.wire.messages.k86_delete_share_group_state import (
     DeleteShareGroupStateRequest,

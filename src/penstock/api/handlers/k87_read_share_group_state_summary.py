@@ -1,18 +1,19 @@
 """ReadShareGroupStateSummary: where shares begin, without what has become of each record.
 
 Asked by brokers, for whoever wants to know how far a share group is. Version 1 says how many
-records from the start offset on are finished (KIP-1226). The leader epoch that is asked with says
-nothing: whoever asks is no leader.
+records from the start offset on are finished (KIP-1226), and by a tagged field of ours from where
+on nothing was said of any. The leader epoch that is asked with says nothing: whoever asks is no
+leader.
 """
 
 from __future__ import annotations
 
 from penstock.api.broker import Broker
 from penstock.api.call import Call
-from penstock.api.each_share import Decide, EachShare, Form
 from penstock.api.outcome import Outcome
+from penstock.api.sharing.each_share import Decide, EachShare, Form
 from penstock.coordination.share import deciding
-from penstock.coordination.share.state import State
+from penstock.coordination.share.state import Summary
 from penstock.wire.messages.k87_read_share_group_state_summary import (
     PartitionData,
     PartitionResult,
@@ -32,7 +33,7 @@ def _decide(part: PartitionData) -> Decide:
     return deciding.summary
 
 
-def _told(partition: int, state: State) -> PartitionResult:
+def _told(partition: int, state: Summary) -> PartitionResult:
     return PartitionResult(
         partition,
         0,
@@ -41,6 +42,7 @@ def _told(partition: int, state: State) -> PartitionResult:
         state.leader_epoch,
         state.start_offset,
         state.complete_count,
+        end_offset=state.end_offset,
     )
 
 

@@ -4,6 +4,9 @@ Version 1 brought the lag (KIP-1226): records from there to the high watermark t
 finished. -1 stands for what is not known: the start of a partition that the group has not begun
 with, and the lag where a leader does not answer, or where records may be missing from the count.
 Coordinators of shares are asked for the one, and leaders for the other.
+
+Who asks `with_end`, a tagged field of ours, is told from where on nothing was said of any record:
+of those the lag may count some that are none, as markers of transactions are.
 """
 
 from __future__ import annotations
@@ -18,11 +21,11 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome, Resume
 from penstock.api.replies import Rest, once_committed
-from penstock.api.share_admin import Place
-from penstock.api.share_groups import share_group, share_topics, shareable_topic
+from penstock.api.sharing.admin import Place
+from penstock.api.sharing.groups import share_group, share_topics, shareable_topic
 from penstock.api.slices import Writing, in_slices, written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import NOWHERE, UNKNOWN, State
+from penstock.coordination.share.state import NOWHERE, UNKNOWN, Summary
 from penstock.errors import ErrorCode, Refused
 from penstock.log.steps import Steps
 from penstock.metadata.cluster import Topic
@@ -60,7 +63,7 @@ class Wanted:
 
 @dataclass(slots=True)
 class Found:
-    states: Mapping[ShareKey, State | Refused]
+    states: Mapping[ShareKey, Summary | Refused]
     ends: Mapping[Place, int]
 
 
@@ -73,7 +76,8 @@ def describe_share_group_offsets(
         return Resume(partial(_found, broker, wanted, call.version), partial(answer, wanted))
 
     def answer(wanted: list[Wanted], found: Found) -> Outcome[DescribeShareGroupOffsetsResponse]:
-        return in_slices(broker, _groups(wanted, found, call.version), respond)
+        groups = _groups(wanted, found, call.version, with_end=request.with_end)
+        return in_slices(broker, groups, respond)
 
     def respond(groups: Any) -> Outcome[DescribeShareGroupOffsetsResponse]:
         return once_committed(rests, DescribeShareGroupOffsetsResponse(groups=groups))
@@ -137,7 +141,7 @@ def _topic(broker: Broker, name: str) -> Topic | None:
 
 
 async def _found(broker: Broker, wanted: Iterable[Wanted], version: int) -> Found:
-    states: dict[ShareKey, State | Refused] = {}
+    states: dict[ShareKey, Summary | Refused] = {}
     keys = _keys(wanted)
     while some := list(islice(keys, SHARES_A_SLICE)):
         states.update(await broker.share_states.summaries(some))
@@ -147,7 +151,7 @@ async def _found(broker: Broker, wanted: Iterable[Wanted], version: int) -> Foun
     begun = {
         (names[key.topic_id], key.partition)
         for key, state in states.items()
-        if isinstance(state, State) and state.start_offset != NOWHERE
+        if isinstance(state, Summary) and state.start_offset != NOWHERE
     }
     return Found(states, await broker.share_admin.ends(begun))
 
@@ -163,14 +167,13 @@ def _keys(wanted: Iterable[Wanted]) -> Iterator[ShareKey]:
 # -- what is said
 
 
-def _groups(wanted: Iterable[Wanted], found: Found, version: int) -> Steps[Any]:
+def _groups(wanted: Iterable[Wanted], found: Found, version: int, *, with_end: bool) -> Steps[Any]:
     groups = Writing(version)
     for each in wanted:
         topics = Writing(version, inside=groups)
         for part in each.parts:
-            partitions = yield from written(
-                version, _partitions(each.group, part, found), inside=topics
-            )
+            told = _partitions(each.group, part, found, with_end)
+            partitions = yield from written(version, told, inside=topics)
             topic_id = part.topic.shown_id if part.topic else bytes(16)
             topic = DescribeShareGroupOffsetsResponseTopic(part.name, topic_id, partitions)
             yield from topics.add_all([topic])
@@ -182,7 +185,7 @@ def _groups(wanted: Iterable[Wanted], found: Found, version: int) -> Steps[Any]:
 
 
 def _partitions(
-    group: str, part: Part, found: Found
+    group: str, part: Part, found: Found, with_end: bool
 ) -> Iterator[DescribeShareGroupOffsetsResponsePartition]:
     for index in part.partitions:
         if part.topic is None:
@@ -194,8 +197,9 @@ def _partitions(
             yield _refused(index, state)
         else:
             lag = _lag(state, found.ends.get((part.name, index)))
+            end = state.end_offset if with_end else NOWHERE
             yield DescribeShareGroupOffsetsResponsePartition(
-                index, state.start_offset, state.leader_epoch, lag
+                index, state.start_offset, state.leader_epoch, lag, end_offset=end
             )
 
 
@@ -205,7 +209,7 @@ def _refused(index: int, refused: Refused) -> DescribeShareGroupOffsetsResponseP
     )
 
 
-def _lag(state: State, end: int | None) -> int:
+def _lag(state: Summary, end: int | None) -> int:
     if end is None or UNKNOWN in (state.start_offset, state.complete_count):
         return UNKNOWN
     return max(end - state.start_offset - state.complete_count, 0)

@@ -16,7 +16,7 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome, Resume
 from penstock.api.replies import once_committed
-from penstock.api.share_groups import check_empty, is_deleting, share_group, shareable_topic
+from penstock.api.sharing.groups import check_empty, is_deleting, share_group, shareable_topic
 from penstock.api.slices import SLICE_ELEMENTS, in_slices
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.share import shares

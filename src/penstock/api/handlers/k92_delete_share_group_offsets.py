@@ -11,7 +11,7 @@ from penstock.api.broker import Broker
 from penstock.api.call import Call
 from penstock.api.outcome import Outcome
 from penstock.api.replies import once_committed
-from penstock.api.share_groups import check_empty, share_group, shareable_topic
+from penstock.api.sharing.groups import check_empty, share_group, shareable_topic
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.share import shares
 from penstock.coordination.turn import Turn

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from penstock.coordination.share.merging import merge
-from penstock.coordination.share.state import NOWHERE, UNKNOWN, Share, State, Update
+from penstock.coordination.share.state import NOWHERE, UNKNOWN, Share, State, Summary, Update
 from penstock.coordination.share.writing import (
     erase,
     is_snapshot_due,
@@ -27,7 +27,7 @@ BATCHES_MAX = 10_000
 """Of one share. Records that are locked at a time are fewer, and each may be a stretch."""
 
 
-NOT_BEGUN = State(0, 0, NOWHERE, UNKNOWN, ())
+NOT_BEGUN = Summary(0, 0, NOWHERE, UNKNOWN, (), NOWHERE)
 
 
 class Written(NamedTuple):
@@ -92,10 +92,22 @@ def delete(turn: Turn, share: Share) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def summary(turn: Turn, share: Share) -> State:
-    """Without the stretches. A share that has not begun is nowhere."""
+def summary(turn: Turn, share: Share) -> Summary:
+    """A share that has not begun is nowhere."""
     _check_place(turn, share)
-    return NOT_BEGUN if share.snapshot is None else _known_but_batches(share)
+    if share.snapshot is None:
+        return NOT_BEGUN
+    known = _known_but_batches(share)
+    told = share.snapshot.state.batches[-1:]
+    told += share.update.batches[-1:] if share.update else ()
+    return Summary(
+        known.state_epoch,
+        known.leader_epoch,
+        known.start_offset,
+        known.complete_count,
+        (),
+        max([known.start_offset, *(batch.last + 1 for batch in told)]),
+    )
 
 
 def _write(
@@ -188,8 +200,9 @@ def _check_has_not_begun(known: State) -> None:
 def _check_batches(written: Written) -> None:
     if len(written.batches) > BATCHES_MAX:
         raise _wrong(f"{len(written.batches)} stretches of records, at most {BATCHES_MAX} can be")
-    for first, last, state, deliveries in written.batches:
-        if not 0 <= first <= last or state not in STORED or deliveries < 0:
+    for first, last, state, deliveries, rejected_after in written.batches:
+        is_sound = state in STORED and min(deliveries, rejected_after) >= 0
+        if not (is_sound and 0 <= first <= last):
             raise _wrong(
                 f"offsets {first} to {last} in state {state}, delivered {deliveries} times: that "
                 "is no stretch of records"

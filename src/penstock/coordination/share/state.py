@@ -38,6 +38,13 @@ class State(msgspec.Struct, frozen=True):
     batches: tuple[StateBatch, ...]
 
 
+class Summary(State, frozen=True):
+    """Without the stretches."""
+
+    end_offset: int
+    """Behind the last of them: nothing was said of what comes from there on."""
+
+
 class Snapshot(msgspec.Struct, frozen=True):
     epoch: int
     state: State

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
-from penstock.api.share_states import UNCERTAIN
+from penstock.api.sharing.states import UNCERTAIN
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
 from penstock.coordination.share.state import State

@@ -40,6 +40,7 @@ class ListOffsetsPartition(Struct):
     current_leader_epoch: int = -1
     timestamp: int = 0
     lag_of: int = -1
+    vacant_from: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ListOffsetsPartition, int]:
@@ -53,6 +54,7 @@ class ListOffsetsPartition(Struct):
             (timestamp,) = _PACKED_2.unpack_from(buf, at)
             at += 8
         lag_of: int = -1
+        vacant_from: int = -1
         if version >= 6:
             if buf[at]:
                 count, at = read_tag_count(buf, at)
@@ -61,12 +63,21 @@ class ListOffsetsPartition(Struct):
                     if tag == 10000:
                         (lag_of,) = _PACKED_2.unpack_from(buf, at)
                         at += 8
+                    elif tag == 10001:
+                        (vacant_from,) = _PACKED_2.unpack_from(buf, at)
+                        at += 8
                     else:
                         at = end
                     check_tag(at, end)
             else:
                 at += 1
-        return ListOffsetsPartition(partition_index, current_leader_epoch, timestamp, lag_of), at
+        return ListOffsetsPartition(
+            partition_index,
+            current_leader_epoch,
+            timestamp,
+            lag_of,
+            vacant_from,
+        ), at
 
     def write(self, out: Sink, version: int) -> None:
         if version >= 4:
@@ -80,6 +91,10 @@ class ListOffsetsPartition(Struct):
                 value = Sink()
                 value += _PACKED_2.pack(self.lag_of)
                 tagged.append((10000, value))
+            if self.vacant_from != -1:
+                value = Sink()
+                value += _PACKED_2.pack(self.vacant_from)
+                tagged.append((10001, value))
             if tagged:
                 write_tagged(out, tagged)
             else:
@@ -139,6 +154,7 @@ class ListOffsetsPartitionResponse(Struct):
     lag: int = -1
     lag_ms: int = -1
     deleted_to: int = -1
+    vacant: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ListOffsetsPartitionResponse, int]:
@@ -152,6 +168,7 @@ class ListOffsetsPartitionResponse(Struct):
         lag: int = -1
         lag_ms: int = -1
         deleted_to: int = -1
+        vacant: int = -1
         if version >= 6:
             if buf[at]:
                 count, at = read_tag_count(buf, at)
@@ -165,6 +182,9 @@ class ListOffsetsPartitionResponse(Struct):
                         at += 8
                     elif tag == 10002:
                         (deleted_to,) = _PACKED_2.unpack_from(buf, at)
+                        at += 8
+                    elif tag == 10003:
+                        (vacant,) = _PACKED_2.unpack_from(buf, at)
                         at += 8
                     else:
                         at = end
@@ -180,6 +200,7 @@ class ListOffsetsPartitionResponse(Struct):
             lag,
             lag_ms,
             deleted_to,
+            vacant,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -201,6 +222,10 @@ class ListOffsetsPartitionResponse(Struct):
                 value = Sink()
                 value += _PACKED_2.pack(self.deleted_to)
                 tagged.append((10002, value))
+            if self.vacant != -1:
+                value = Sink()
+                value += _PACKED_2.pack(self.vacant)
+                tagged.append((10003, value))
             if tagged:
                 write_tagged(out, tagged)
             else:

@@ -11,20 +11,25 @@ from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
+    check_tag,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
     write_compact_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">ii")
 _PACKED_1 = Packed(">16s")
 _PACKED_2 = Packed(">qqbh")
-_PACKED_3 = Packed(">ih")
-_PACKED_4 = Packed(">iq")
+_PACKED_3 = Packed(">h")
+_PACKED_4 = Packed(">ih")
+_PACKED_5 = Packed(">iq")
 
 
 class PartitionData(Struct):
@@ -82,20 +87,44 @@ class StateBatch(Struct):
     last_offset: int = 0
     delivery_state: int = 0
     delivery_count: int = 0
+    rejected_after: int = 0
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[StateBatch, int]:
         first_offset, last_offset, delivery_state, delivery_count = _PACKED_2.unpack_from(buf, at)
         at += 19
+        rejected_after: int = 0
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (rejected_after,) = _PACKED_3.unpack_from(buf, at)
+                    at += 2
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
-        return StateBatch(first_offset, last_offset, delivery_state, delivery_count), at
+        return StateBatch(
+            first_offset,
+            last_offset,
+            delivery_state,
+            delivery_count,
+            rejected_after,
+        ), at
 
     def write(self, out: Sink, version: int) -> None:
         out += _PACKED_2.pack(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.rejected_after != 0:
+            value = Sink()
+            value += _PACKED_3.pack(self.rejected_after)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class PartitionResult(Struct):
@@ -108,10 +137,10 @@ class PartitionResult(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[PartitionResult, int]:
-        partition, error_code = _PACKED_3.unpack_from(buf, at)
+        partition, error_code = _PACKED_4.unpack_from(buf, at)
         at += 6
         error_message, at = read_compact_nullable_string(buf, at)
-        state_epoch, start_offset = _PACKED_4.unpack_from(buf, at)
+        state_epoch, start_offset = _PACKED_5.unpack_from(buf, at)
         at += 12
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -136,9 +165,9 @@ class PartitionResult(Struct):
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.partition, self.error_code)
+        out += _PACKED_4.pack(self.partition, self.error_code)
         write_compact_nullable_string(out, self.error_message)
-        out += _PACKED_4.pack(self.state_epoch, self.start_offset)
+        out += _PACKED_5.pack(self.state_epoch, self.start_offset)
         write_compact_count(out, len(self.state_batches))
         for state_batches_item in self.state_batches:
             state_batches_item.write(out, version)

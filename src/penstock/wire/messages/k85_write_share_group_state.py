@@ -12,20 +12,25 @@ from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
     absent,
+    check_tag,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
     write_compact_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">qqbh")
-_PACKED_1 = Packed(">iiiqi")
-_PACKED_2 = Packed(">iiiq")
-_PACKED_3 = Packed(">16s")
-_PACKED_4 = Packed(">ih")
+_PACKED_1 = Packed(">h")
+_PACKED_2 = Packed(">iiiqi")
+_PACKED_3 = Packed(">iiiq")
+_PACKED_4 = Packed(">16s")
+_PACKED_5 = Packed(">ih")
 
 
 class StateBatch(Struct):
@@ -33,20 +38,44 @@ class StateBatch(Struct):
     last_offset: int = 0
     delivery_state: int = 0
     delivery_count: int = 0
+    rejected_after: int = 0
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[StateBatch, int]:
         first_offset, last_offset, delivery_state, delivery_count = _PACKED_0.unpack_from(buf, at)
         at += 19
+        rejected_after: int = 0
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (rejected_after,) = _PACKED_1.unpack_from(buf, at)
+                    at += 2
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
-        return StateBatch(first_offset, last_offset, delivery_state, delivery_count), at
+        return StateBatch(
+            first_offset,
+            last_offset,
+            delivery_state,
+            delivery_count,
+            rejected_after,
+        ), at
 
     def write(self, out: Sink, version: int) -> None:
         out += _PACKED_0.pack(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.rejected_after != 0:
+            value = Sink()
+            value += _PACKED_1.pack(self.rejected_after)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class PartitionData(Struct):
@@ -60,10 +89,10 @@ class PartitionData(Struct):
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[PartitionData, int]:
         if version >= 1:
-            partition, state_epoch, leader_epoch, start_offset, delivery_complete_count = _PACKED_1.unpack_from(buf, at)
+            partition, state_epoch, leader_epoch, start_offset, delivery_complete_count = _PACKED_2.unpack_from(buf, at)
             at += 24
         else:
-            partition, state_epoch, leader_epoch, start_offset = _PACKED_2.unpack_from(buf, at)
+            partition, state_epoch, leader_epoch, start_offset = _PACKED_3.unpack_from(buf, at)
             at += 20
             delivery_complete_count = -1
         count = buf[at] - 1
@@ -90,9 +119,9 @@ class PartitionData(Struct):
 
     def write(self, out: Sink, version: int) -> None:
         if version >= 1:
-            out += _PACKED_1.pack(self.partition, self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count)
+            out += _PACKED_2.pack(self.partition, self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count)
         else:
-            out += _PACKED_2.pack(self.partition, self.state_epoch, self.leader_epoch, self.start_offset)
+            out += _PACKED_3.pack(self.partition, self.state_epoch, self.leader_epoch, self.start_offset)
             if self.delivery_complete_count != -1:
                 raise absent(version, "delivery_complete_count")
         write_compact_count(out, len(self.state_batches))
@@ -107,7 +136,7 @@ class WriteStateData(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[WriteStateData, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -125,7 +154,7 @@ class WriteStateData(Struct):
         return WriteStateData(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
@@ -139,7 +168,7 @@ class PartitionResult(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[PartitionResult, int]:
-        partition, error_code = _PACKED_4.unpack_from(buf, at)
+        partition, error_code = _PACKED_5.unpack_from(buf, at)
         at += 6
         error_message, at = read_compact_nullable_string(buf, at)
         if buf[at]:
@@ -149,7 +178,7 @@ class PartitionResult(Struct):
         return PartitionResult(partition, error_code, error_message), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_4.pack(self.partition, self.error_code)
+        out += _PACKED_5.pack(self.partition, self.error_code)
         write_compact_nullable_string(out, self.error_message)
         out.append(0)
 
@@ -160,7 +189,7 @@ class WriteStateResult(Struct):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[WriteStateResult, int]:
-        (topic_id,) = _PACKED_3.unpack_from(buf, at)
+        (topic_id,) = _PACKED_4.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -178,7 +207,7 @@ class WriteStateResult(Struct):
         return WriteStateResult(topic_id, partitions), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_3.pack(self.topic_id)
+        out += _PACKED_4.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)

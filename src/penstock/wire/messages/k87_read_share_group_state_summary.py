@@ -11,13 +11,17 @@ from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
+    check_tag,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
     write_compact_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">ii")
@@ -25,6 +29,7 @@ _PACKED_1 = Packed(">16s")
 _PACKED_2 = Packed(">ih")
 _PACKED_3 = Packed(">iiqi")
 _PACKED_4 = Packed(">iiq")
+_PACKED_5 = Packed(">q")
 
 
 class PartitionData(Struct):
@@ -85,6 +90,7 @@ class PartitionResult(Struct):
     leader_epoch: int = 0
     start_offset: int = 0
     delivery_complete_count: int = -1
+    end_offset: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[PartitionResult, int]:
@@ -98,8 +104,17 @@ class PartitionResult(Struct):
             state_epoch, leader_epoch, start_offset = _PACKED_4.unpack_from(buf, at)
             at += 16
             delivery_complete_count = -1
+        end_offset: int = -1
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000 and version >= 1:
+                    (end_offset,) = _PACKED_5.unpack_from(buf, at)
+                    at += 8
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
         return PartitionResult(
@@ -110,6 +125,7 @@ class PartitionResult(Struct):
             leader_epoch,
             start_offset,
             delivery_complete_count,
+            end_offset,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -119,7 +135,16 @@ class PartitionResult(Struct):
             out += _PACKED_3.pack(self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count)
         else:
             out += _PACKED_4.pack(self.state_epoch, self.leader_epoch, self.start_offset)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if version >= 1:
+            if self.end_offset != -1:
+                value = Sink()
+                value += _PACKED_5.pack(self.end_offset)
+                tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class ReadStateSummaryResult(Struct):

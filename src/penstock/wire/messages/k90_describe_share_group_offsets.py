@@ -11,22 +11,28 @@ from penstock.wire.codec import Message, Shape
 from penstock.wire.primitives import (
     NULL_UUID,
     Sink,
+    check_tag,
     read_compact_count,
     read_compact_nullable_count,
     read_compact_nullable_string,
     read_compact_string,
     read_numbers,
+    read_tag,
+    read_tag_count,
     skip_tagged,
     write_compact_count,
     write_compact_nullable_string,
     write_compact_string,
+    write_tagged,
 )
 
 _PACKED_0 = Packed(">i")
 _PACKED_1 = Packed(">iqiqh")
 _PACKED_2 = Packed(">iqi")
 _PACKED_3 = Packed(">h")
-_PACKED_4 = Packed(">16s")
+_PACKED_4 = Packed(">q")
+_PACKED_5 = Packed(">16s")
+_PACKED_6 = Packed(">?")
 
 
 class DescribeShareGroupOffsetsRequestTopic(Struct):
@@ -91,6 +97,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     lag: int = -1
     error_code: int = 0
     error_message: str | None = None
+    end_offset: int = -1
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[DescribeShareGroupOffsetsResponsePartition, int]:
@@ -104,8 +111,17 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
             (error_code,) = _PACKED_3.unpack_from(buf, at)
             at += 2
         error_message, at = read_compact_nullable_string(buf, at)
+        end_offset: int = -1
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000 and version >= 1:
+                    (end_offset,) = _PACKED_4.unpack_from(buf, at)
+                    at += 8
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
         return DescribeShareGroupOffsetsResponsePartition(
@@ -115,6 +131,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
             lag,
             error_code,
             error_message,
+            end_offset,
         ), at
 
     def write(self, out: Sink, version: int) -> None:
@@ -124,7 +141,16 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
             out += _PACKED_2.pack(self.partition_index, self.start_offset, self.leader_epoch)
             out += _PACKED_3.pack(self.error_code)
         write_compact_nullable_string(out, self.error_message)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if version >= 1:
+            if self.end_offset != -1:
+                value = Sink()
+                value += _PACKED_4.pack(self.end_offset)
+                tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class DescribeShareGroupOffsetsResponseTopic(Struct):
@@ -135,7 +161,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[DescribeShareGroupOffsetsResponseTopic, int]:
         topic_name, at = read_compact_string(buf, at)
-        (topic_id,) = _PACKED_4.unpack_from(buf, at)
+        (topic_id,) = _PACKED_5.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -154,7 +180,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
 
     def write(self, out: Sink, version: int) -> None:
         write_compact_string(out, self.topic_name)
-        out += _PACKED_4.pack(self.topic_id)
+        out += _PACKED_5.pack(self.topic_id)
         write_compact_count(out, len(self.partitions))
         for partitions_item in self.partitions:
             partitions_item.write(out, version)
@@ -212,6 +238,7 @@ class DescribeShareGroupOffsetsRequest(Message):
         (0, 1, ("list", ((0, 1, "string"), (0, 1, ("list", ((0, 1, "string"), (0, 1, ("list", 4)),))),))),
     )
     groups: list[DescribeShareGroupOffsetsRequestGroup] = []
+    with_end: bool = False
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
@@ -224,17 +251,34 @@ class DescribeShareGroupOffsetsRequest(Message):
         for _ in range(count):
             groups_item, at = DescribeShareGroupOffsetsRequestGroup.read(buf, at, version)
             groups.append(groups_item)
+        with_end: bool = False
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (with_end,) = _PACKED_6.unpack_from(buf, at)
+                    at += 1
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
-        return DescribeShareGroupOffsetsRequest(groups), at
+        return DescribeShareGroupOffsetsRequest(groups, with_end), at
 
     def write(self, out: Sink, version: int) -> None:
         write_compact_count(out, len(self.groups))
         for groups_item in self.groups:
             groups_item.write(out, version)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.with_end:
+            value = Sink()
+            value += _PACKED_6.pack(self.with_end)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class DescribeShareGroupOffsetsResponse(Message):

@@ -15,7 +15,6 @@ from penstock.wire.primitives import (
     read_string,
     read_tag,
     read_tag_count,
-    skip_tagged,
     write_compact_count,
     write_string,
     write_tagged,
@@ -23,9 +22,10 @@ from penstock.wire.primitives import (
 from penstock.wire.stored_codec import StoredKey, Versioned
 
 _PACKED_0 = Packed(">qqbh")
-_PACKED_1 = Packed(">iiq")
-_PACKED_2 = Packed(">i")
-_PACKED_3 = Packed(">16si")
+_PACKED_1 = Packed(">h")
+_PACKED_2 = Packed(">iiq")
+_PACKED_3 = Packed(">i")
+_PACKED_4 = Packed(">16si")
 
 
 class StateBatch(Struct):
@@ -33,20 +33,44 @@ class StateBatch(Struct):
     last_offset: int = 0
     delivery_state: int = 0
     delivery_count: int = 0
+    rejected_after: int = 0
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[StateBatch, int]:
         first_offset, last_offset, delivery_state, delivery_count = _PACKED_0.unpack_from(buf, at)
         at += 19
+        rejected_after: int = 0
         if buf[at]:
-            at = skip_tagged(buf, at)
+            count, at = read_tag_count(buf, at)
+            for _ in range(count):
+                tag, at, end = read_tag(buf, at)
+                if tag == 10000:
+                    (rejected_after,) = _PACKED_1.unpack_from(buf, at)
+                    at += 2
+                else:
+                    at = end
+                check_tag(at, end)
         else:
             at += 1
-        return StateBatch(first_offset, last_offset, delivery_state, delivery_count), at
+        return StateBatch(
+            first_offset,
+            last_offset,
+            delivery_state,
+            delivery_count,
+            rejected_after,
+        ), at
 
     def write(self, out: Sink, version: int) -> None:
         out += _PACKED_0.pack(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
-        out.append(0)
+        tagged: list[tuple[int, Sink]] = []
+        if self.rejected_after != 0:
+            value = Sink()
+            value += _PACKED_1.pack(self.rejected_after)
+            tagged.append((10000, value))
+        if tagged:
+            write_tagged(out, tagged)
+        else:
+            out.append(0)
 
 
 class ShareUpdateValue(Versioned):
@@ -60,7 +84,7 @@ class ShareUpdateValue(Versioned):
 
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ShareUpdateValue, int]:
-        snapshot_epoch, leader_epoch, start_offset = _PACKED_1.unpack_from(buf, at)
+        snapshot_epoch, leader_epoch, start_offset = _PACKED_2.unpack_from(buf, at)
         at += 16
         count = buf[at] - 1
         if 0 <= count < 0x7F:
@@ -77,7 +101,7 @@ class ShareUpdateValue(Versioned):
             for _ in range(count):
                 tag, at, end = read_tag(buf, at)
                 if tag == 0:
-                    (delivery_complete_count,) = _PACKED_2.unpack_from(buf, at)
+                    (delivery_complete_count,) = _PACKED_3.unpack_from(buf, at)
                     at += 4
                 else:
                     at = end
@@ -93,14 +117,14 @@ class ShareUpdateValue(Versioned):
         ), at
 
     def write(self, out: Sink, version: int) -> None:
-        out += _PACKED_1.pack(self.snapshot_epoch, self.leader_epoch, self.start_offset)
+        out += _PACKED_2.pack(self.snapshot_epoch, self.leader_epoch, self.start_offset)
         write_compact_count(out, len(self.state_batches))
         for state_batches_item in self.state_batches:
             state_batches_item.write(out, version)
         tagged: list[tuple[int, Sink]] = []
         if self.delivery_complete_count != -1:
             value = Sink()
-            value += _PACKED_2.pack(self.delivery_complete_count)
+            value += _PACKED_3.pack(self.delivery_complete_count)
             tagged.append((0, value))
         if tagged:
             write_tagged(out, tagged)
@@ -118,10 +142,10 @@ class ShareUpdateKey(StoredKey):
     @staticmethod
     def read(buf: memoryview, at: int, version: int) -> tuple[ShareUpdateKey, int]:
         group_id, at = read_string(buf, at)
-        topic_id, partition = _PACKED_3.unpack_from(buf, at)
+        topic_id, partition = _PACKED_4.unpack_from(buf, at)
         at += 20
         return ShareUpdateKey(group_id, topic_id, partition), at
 
     def write(self, out: Sink, version: int) -> None:
         write_string(out, self.group_id)
-        out += _PACKED_3.pack(self.topic_id, self.partition)
+        out += _PACKED_4.pack(self.topic_id, self.partition)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.coordination.group.share.stage import NAME, Stage, told
 
+from penstock.coordination.group import protocols
 from penstock.coordination.group.classic.state import Classic
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.offsets import Committed
+from penstock.coordination.group.share import sessions
 from penstock.coordination.group.share.state import share_topics
 from penstock.errors import ErrorCode, Refused
 
@@ -77,6 +79,19 @@ def test_a_member_that_is_silent_for_too_long_is_gone() -> None:
         stage.meet("m1")
     assert stage.body.members.keys() == {"m1"}
     assert stage.meet("m1") == {topic: {0, 1}}
+
+
+def test_many_that_are_silent_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, topic = ready(1, *(f"m{number}" for number in range(9)))
+    monkeypatch.setattr(sessions, "GONE_A_TURN", 2)
+    stage.pass_ms(30_000)
+    stage.meet("m3")
+    stage.time_ms += 20_000
+    stage.run(protocols.expire)
+    assert len(stage.body.members) == 7
+    stage.pass_ms(1)
+    assert stage.body.members.keys() == {"m3"}
+    assert stage.meet("m3") == {topic: {0}}
 
 
 def test_a_group_has_a_session_timeout_of_its_own() -> None:

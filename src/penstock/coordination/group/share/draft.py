@@ -6,12 +6,12 @@ what follows from that, and in the end writes what differs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
 from penstock.coordination.group.assignors import Assignment, Subscriber
-from penstock.coordination.group.assignors.sharing import assign_shared
+from penstock.coordination.group.assignors.sharing import Lots
 from penstock.coordination.group.consumer.interests import hash_of, sized
 from penstock.coordination.group.consumer.records import listed
 from penstock.coordination.group.share import begun as begun_with
@@ -36,8 +36,13 @@ from penstock.metadata.cluster import Topic
 from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import INTERNAL
 
+AT_ONCE_MAX = 2_000
+"""In partitions, of a group that is small: its target is made in the turn that needs it, in some
+milliseconds."""
+MEMBER_SIZE = 5
+"""A member takes as long as so many partitions, as its part is written by itself."""
 SIZE_COST = 3
-"""Of each member and each partition that is shared out, in the unit of `Pace`."""
+"""Of a partition, in the unit of `Pace`."""
 
 
 class Draft:
@@ -49,7 +54,8 @@ class Draft:
         self.metadata_hash = body.metadata_hash
         self.begun = body.begun
         self.members = dict(body.members)
-        self.target = body.target
+        self.target = dict(body.target)
+        self.target_epoch = body.target_epoch
 
     def settle(self, *, is_changed: bool) -> None:
         """Begin with partitions that members want and nobody has begun with, and share out those
@@ -63,10 +69,32 @@ class Draft:
         if is_changed or is_other or self.begun.initialized != self.body.begun.initialized:
             self.metadata_hash = metadata_hash
             self.epoch += 1
-            self.target = self._shared_out(topics)
+        if self.epoch != self.target_epoch:
+            self._aim(topics)
 
-    def _shared_out(self, topics: Mapping[str, Topic]) -> dict[str, Assignment]:
+    def _aim(self, topics: Mapping[str, Topic]) -> None:
+        """At what members are to have. That of a large group is made by and by, in turns of its own
+        (`making.py`)."""
+        turn, body = self.turn, self.body
         partitions = assignable(self.begun, topics)
+        size = size_of(self.members, partitions)
+        if size > AT_ONCE_MAX or body.making is not None:
+            turn.wake_at(max(turn.time_ms, body.target_due_ms))
+            if not self.target_epoch:  # who joins is told of an epoch, and 0 is none
+                self.target_epoch, self.epoch = self.epoch, self.epoch + 1
+            return
+        turn.spend(SIZE_COST * size)
+        lots = self._lots(topics, partitions)
+        self.target = {member_id: lots.part_of(member_id) for member_id in self.members}
+        self.target_epoch = self.epoch
+
+    def lots(self) -> tuple[Lots, int]:
+        """For all members as they are here; and how large that is."""
+        topics = subscribed(self.turn.image, self.members)
+        partitions = assignable(self.begun, topics)
+        return self._lots(topics, partitions), size_of(self.members, partitions)
+
+    def _lots(self, topics: Mapping[str, Topic], partitions: Assignment) -> Lots:
         ids: dict[Names, frozenset[bytes]] = {}
         for member in self.members.values():
             names = member.profile.topics
@@ -76,16 +104,25 @@ class Draft:
             Subscriber(each.id, None, ids[each.profile.topics], self.body.target.get(each.id, {}))
             for each in self.members.values()
         ]
-        size = len(subscribers) + sum(map(len, partitions.values()))
-        self.turn.spend(SIZE_COST * size)
-        return assign_shared(subscribers, partitions)
+        return Lots(subscribers, partitions)
+
+    def aim_at_own(self, member: ShareMember) -> None:
+        """Who comes, or wants something else, need not wait for the target that is made for all."""
+        if self.epoch != self.target_epoch:
+            lots, size = self.lots()
+            self.turn.spend(SIZE_COST * size)
+            self.target[member.id] = lots.part_of(member.id)
 
     def bring_up(self, member: ShareMember) -> ShareMember:
         """A member that is here is told what it is to have, and has it from then on."""
-        told, assigned = member.holding, self.target.get(member.id, {})
-        if told.epoch != self.epoch:
-            holding = Holding(self.epoch, told.epoch, assigned)
-            member = self.members[member.id] = replace(member, holding=holding)
+        told, assigned, epoch = member.holding, self.target.get(member.id, {}), self.target_epoch
+        if told.epoch != epoch:
+            holding = Holding(epoch, told.epoch, assigned)
+        elif told.assigned != assigned:
+            holding = Holding(epoch, told.previous_epoch, assigned)
+        else:
+            return member
+        member = self.members[member.id] = replace(member, holding=holding)
         return member
 
     # -- what is written
@@ -100,8 +137,8 @@ class Draft:
         for member_id, part in self.target.items():
             if member_id in self.members and part != body.target.get(member_id):
                 turn.write(TargetKey(name, member_id), TargetValue(listed(part, TargetPart)))
-        if self.epoch != body.target_epoch:
-            turn.write(TargetEpochKey(name), TargetEpochValue(self.epoch))
+        if self.target_epoch != body.target_epoch:
+            turn.write(TargetEpochKey(name), TargetEpochValue(self.target_epoch))
         self._write_holdings()
 
     def _write_members(self) -> None:
@@ -127,6 +164,10 @@ def subscribed(image: Image, members: Mapping[str, ShareMember]) -> dict[str, To
     return {
         name: image.topics[name] for name in sorted(names & image.topics.keys()) if is_shared(name)
     }
+
+
+def size_of(members: Collection[str], partitions: Assignment) -> int:
+    return MEMBER_SIZE * len(members) + sum(map(len, partitions.values()))
 
 
 def is_shared(topic: str) -> bool:

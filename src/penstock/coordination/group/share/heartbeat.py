@@ -50,7 +50,7 @@ def heartbeat(
     if is_changed:
         check_subscription(turn.image, body, before.profile, profile.topics)
     draft = Draft(turn, group.name, body)
-    if is_changed or member is not before or member.epoch != body.epoch:
+    if is_changed or member is not before or member.epoch != body.target_epoch:
         member = _go_on(draft, member, is_changed=is_changed)
     touch(turn, group.name, body, member.id)
     if body is not group.body:  # what the group will be: its session begins when that is there
@@ -64,6 +64,7 @@ def _go_on(draft: Draft, member: ShareMember, *, is_changed: bool) -> ShareMembe
     draft.members[member.id] = member
     if is_changed:
         draft.settle(is_changed=True)
+        draft.aim_at_own(member)
     member = draft.bring_up(member)
     draft.write()
     return member

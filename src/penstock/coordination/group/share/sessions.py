@@ -8,11 +8,14 @@ from math import inf
 from penstock.coordination.group.consumer.sessions import INTERVAL_MS_MIN, interval_by_size
 from penstock.coordination.group.groups import Group
 from penstock.coordination.group.share.draft import Draft
+from penstock.coordination.group.share.making import make_on
 from penstock.coordination.group.share.state import ShareGroup
 from penstock.coordination.turn import Turn
 
 SOON_MS = 100
 """Between two heartbeats of a small group that waits for partitions."""
+GONE_A_TURN = 100
+"""Members whose time is over, and of which that is written at once."""
 
 
 def touch(turn: Turn, group: str, body: ShareGroup, member_id: str) -> None:
@@ -56,10 +59,12 @@ def expire(turn: Turn, group: Group, body: ShareGroup) -> None:
         return
     late = _late(turn, group.name, body)
     if late:
-        depart(turn, group, body, sorted(late))
+        depart(turn, group, body, sorted(late)[:GONE_A_TURN])  # others are due at once, too
     elif not body.has_been_told:
         body.has_been_told = True
         look_again(turn, group, body)
+    else:
+        make_on(turn, group, body)
     if body.due_ms < inf:
         turn.wake_at(body.due_ms)
 

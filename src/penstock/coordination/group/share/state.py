@@ -1,17 +1,21 @@
 """A share group, as it is in memory.
 
 It is as small as it looks: no member waits for another to give something up, none is static, and
-there are few of them. So a target is made whenever something changes, and all of it at once.
+there are few of them. So a target is made whenever something changes, and mostly all of it at once.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from penstock.coordination.group.assignors import Assignment
 from penstock.coordination.group.share.begun import Begun
+
+if TYPE_CHECKING:
+    from penstock.coordination.group.share.making import Making
 
 Names = tuple[str, ...]
 
@@ -55,11 +59,13 @@ class ShareGroup:
         "due_ms",
         "epoch",
         "has_been_told",
+        "making",
         "members",
         "metadata_hash",
         "names",
         "sessions",
         "target",
+        "target_due_ms",
         "target_epoch",
     )
 
@@ -69,6 +75,7 @@ class ShareGroup:
         self.metadata_hash = 0
         """Of the topics that the target was made for."""
         self.target_epoch = 0
+        """That the target is for; behind the other one while a large group has its target made."""
         self.members: dict[str, ShareMember] = {}
         self.target: dict[str, Assignment] = {}
         """By member id, what each is to have."""
@@ -85,6 +92,10 @@ class ShareGroup:
         """None of these is due before that."""
         self.has_been_told = False
         """Of topics that have changed, since this coordinator was loaded."""
+        self.making: Making | None = None
+        """A target on its way."""
+        self.target_due_ms = 0.0
+        """When the next may be made."""
 
     @property
     def is_blank(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from penstock.coordination.share.deciding import Written
 from penstock.coordination.share.names import ShareKey
-from penstock.coordination.share.state import State
+from penstock.coordination.share.state import State, Summary
 from penstock.errors import ErrorCode, Refused
 
 
@@ -26,7 +26,7 @@ class ShareStates(Protocol):
 
     async def delete(self, key: ShareKey) -> None: ...
 
-    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, State | Refused]:
+    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, Summary | Refused]:
         """Without stretches, of many at once; of each that, or why it is not known. It raises
         nothing."""
         ...
@@ -58,7 +58,7 @@ class NobodyToAsk:
     async def delete(self, key: ShareKey) -> None:
         raise _nobody()
 
-    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, State | Refused]:
+    async def summaries(self, keys: Iterable[ShareKey]) -> dict[ShareKey, Summary | Refused]:
         return {key: _nobody() for key in keys}
 
 

@@ -11,10 +11,10 @@ from tests.api.desk import Desk
 from tests.api.grouping import Asked
 from tests.api.transacting import BROKER, Office
 
-from penstock.api import each_share
 from penstock.api.call import Unanswerable
 from penstock.api.handlers import k84_read_share_group_state
 from penstock.api.outcome import Later, Resume
+from penstock.api.sharing import each_share
 from penstock.api.trust import Client
 from penstock.coordination import pace
 from penstock.errors import ErrorCode

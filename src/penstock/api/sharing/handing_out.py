@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from penstock.api.held_offsets import HeldOffsets
-from penstock.api.shared import READ_COMMITTED, Shared
+from penstock.api.sharing.held_offsets import HeldOffsets
+from penstock.api.sharing.shared import READ_COMMITTED, Shared
 from penstock.log.aborted_index import AbortedTxn
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import Slice, bytes_of

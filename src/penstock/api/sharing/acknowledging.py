@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock.api.broker import Broker
 from penstock.api.outcome import Change, Later, NoAnswer, Outcome, Resume
-from penstock.api.shared import Shared
+from penstock.api.sharing.shared import Shared
 from penstock.errors import ErrorCode, Refused
 from penstock.metadata.features import SHARE_VERSION
 from penstock.sharing.acknowledging import Acknowledgement

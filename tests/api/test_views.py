@@ -11,7 +11,7 @@ from tests.api.desk import NOW_MS, Desk
 from tests.log.compacting import carry_out, roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
-from penstock.api import sieves, view_lag, viewing
+from penstock.api import partial_lag, sieves, viewing
 from penstock.api.lag import NOTHING, Lag, Place, lags
 from penstock.api.sieves import Heavy, Sieve
 from penstock.errors import ErrorCode
@@ -519,7 +519,7 @@ def test_what_was_aborted_is_no_lag_in_a_view(orders: Desk) -> None:
 def test_the_lag_of_a_reader_far_behind_is_not_looked_for_to_the_end(
     orders: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view_lag, "LOOKED_AT_MOST", 1)
+    monkeypatch.setattr(partial_lag, "LOOKED_AT_MOST", 1)
     put(orders, ["eu"])
     for _ in range(50):
         put(orders, ["eu"] * 400)

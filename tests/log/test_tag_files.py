@@ -9,13 +9,15 @@ import pytest
 from tests.log.compacting import carry_out
 from tests.log.making import NOW_MS, TOPIC_ID, opened, put_marker, settle
 
+from penstock.api.partial_lag import Seen, seen_between
 from penstock.api.sieves import Sieve
-from penstock.api.view_lag import matches_between
+from penstock.api.viewing import Viewing
 from penstock.config import TopicConfig
 from penstock.log import tagging
 from penstock.log.index_cache import IndexCache
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import Segment
+from penstock.log.steps import Steps
 from penstock.log.tag_index import TagIndex, digest
 from penstock.log.tagging import TagCache
 from penstock.predicate.predicate import parse
@@ -52,7 +54,11 @@ def log(disk: RealDisk, folder: Path) -> PartitionLog:
     return log
 
 
-def matches(log: PartitionLog, sieve: Sieve | None = None) -> int | None:
+def matches_between(log: PartitionLog, sieve: Sieve, first: int, end: int) -> Steps[Seen]:
+    return seen_between(log, Viewing(sieve, first), first, end)
+
+
+def matches(log: PartitionLog, sieve: Sieve | None = None) -> int:
     """How many there are in all, by a walk from start to end."""
     end = log.end_offset
     steps = matches_between(log, sieve or Sieve(EU), log.start_offset, end)
@@ -60,7 +66,7 @@ def matches(log: PartitionLog, sieve: Sieve | None = None) -> int | None:
         try:
             carry_out(log, next(steps))
         except StopIteration as found:
-            number: int | None = found.value.number
+            number: int = found.value.number
             return number
 
 

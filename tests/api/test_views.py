@@ -67,6 +67,12 @@ def make(desk: Desk, where: str = EU, *, name: str = "eu", of: str = "orders") -
     return desk.ask(CreateTopicsRequest(topics=[topic])).topics[0]
 
 
+def described(name: str, **configs: str) -> CreatableTopic:
+    """As CreateTopics has it, with underscores in place of dots."""
+    given = [CreatableTopicConfig(key.replace("_", "."), text) for key, text in configs.items()]
+    return CreatableTopic(name, num_partitions=-1, replication_factor=-1, configs=given)
+
+
 @pytest.fixture
 def orders(desk: Desk) -> Desk:
     desk.create("orders", 2)
@@ -379,6 +385,53 @@ def test_who_is_past_the_end_or_before_the_beginning_is_told(orders: Desk) -> No
     orders.broker.leader("orders", 0).log.advance_start(1)
     assert fetched(orders, 0).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert offsets(fetched(orders, 1)) == ([], 2)
+
+
+def test_a_topic_and_its_views_are_made_by_one_request(desk: Desk) -> None:
+    request = CreateTopicsRequest(
+        topics=[
+            described("eu", view_of="orders", view_where=EU),
+            described("orders"),
+            described("us", view_of="orders", view_where="region = 'us'"),
+            described("of-nothing", view_of="payments", view_where=EU),
+            described("of-a-view", view_of="eu", view_where=EU),
+            described("bad", view_of="orders", view_where="region ="),
+        ]
+    )
+    answers = desk.ask(request).topics
+    assert [(each.name, each.error_code) for each in answers] == [
+        ("eu", 0),
+        ("orders", 0),
+        ("us", 0),
+        ("of-nothing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("of-a-view", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("bad", ErrorCode.INVALID_CONFIG),
+    ]
+    put(desk, ["us", "eu"])
+    assert offsets(fetched(desk)) == ([1], 2)
+
+
+def test_a_view_of_a_topic_that_was_refused_is_not_made(desk: Desk) -> None:
+    topics = [described("orders", no_such="1"), described("eu", view_of="orders", view_where=EU)]
+    answers = desk.ask(CreateTopicsRequest(topics=topics)).topics
+    assert [each.error_code for each in answers] == [
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+
+
+def test_a_topic_and_a_view_of_one_name_are_both_refused(desk: Desk) -> None:
+    topics = [
+        described("orders"),
+        described("eu"),
+        described("eu", view_of="orders", view_where=EU),
+    ]
+    answers = desk.ask(CreateTopicsRequest(topics=topics)).topics
+    assert [(each.name, each.error_code) for each in answers] == [
+        ("orders", 0),
+        ("eu", ErrorCode.INVALID_REQUEST),
+    ]
+    assert "eu" not in desk.image.readable.topics
 
 
 @pytest.mark.parametrize("version", [9, 13])

@@ -308,6 +308,18 @@ class Pending:
         self._aside[number] = Aside(offset, comes_back)
         self._unreadable += offset == UNREADABLE
 
+    def is_unreadable(self, number: int) -> bool:
+        """Whether it was due, and could not be read."""
+        aside = self._aside.get(number)
+        return aside is not None and aside.offset == UNREADABLE
+
+    def try_again(self, number: int) -> None:
+        """It can be read after all."""
+        entry = self._by_id.get(number)
+        if entry is not None and self.is_unreadable(number):
+            self._bring_back(number)
+            self._by_due.add(entry.due_ms, number)
+
     def _bring_back(self, number: int) -> bool:
         """Whether it was set aside. It is due no more, until it is put there."""
         aside = self._aside.pop(number, None)

@@ -45,10 +45,10 @@ def pending_memory(profile: Path | None = None) -> Result:
     """A million, due at any time of the day after tomorrow; half a GB of log is not counted."""
     with PinnedBroker(profile=profile) as broker, broker.client() as client:
         client.create_topic("orders", configs=DELAYS)
-        _send(client, [_any_time(Random(0), 10)])
+        send_all(client, [held_any_time(Random(0), 10)])
         before, began = broker.resident_mb(), time.perf_counter()
         chance = Random(1)
-        _send(client, [_any_time(chance) for _ in range(PENDING // BATCH_RECORDS)])
+        send_all(client, [held_any_time(chance) for _ in range(PENDING // BATCH_RECORDS)])
         took = time.perf_counter() - began
         _wait_listed(client, PENDING + 10)
         taken = broker.resident_mb() - before
@@ -66,7 +66,7 @@ def deliveries(profile: Path | None = None) -> Result:
     with PinnedBroker(profile=profile) as broker, broker.client() as client:
         client.create_topic("orders", configs=DELAYS)
         due = _now_ms() + 1000 * max(5, DELIVERED // 20_000)
-        _send(client, [_due_at([due] * BATCH_RECORDS)] * (DELIVERED // BATCH_RECORDS))
+        send_all(client, [_due_at([due] * BATCH_RECORDS)] * (DELIVERED // BATCH_RECORDS))
         assert _now_ms() < due, "sending took too long"
         spent, cpu_at = broker.spent(), 0.0
         while _now_ms() < due:
@@ -93,7 +93,7 @@ def lateness(profile: Path | None = None) -> Result:
             while sent < RATE * LATE_S:
                 if sent < RATE * (time.perf_counter() - began):
                     dues = [_now_ms() + chance.randint(1000, 2000) for _ in range(10)]
-                    _send(client, [_due_at(dues)])
+                    send_all(client, [_due_at(dues)])
                     sent += len(dues)
                 late += reader.read(wait_ms=1)
             until = time.perf_counter() + GRACE_S
@@ -116,7 +116,7 @@ def plain_topics(profile: Path | None = None) -> Result:
     ):
         beside.create_topic("orders", configs=DELAYS)
         chance = Random(3)
-        _send(beside, [_any_time(chance) for _ in range(200)])
+        send_all(beside, [held_any_time(chance) for _ in range(200)])
         _wait_listed(beside, 200 * BATCH_RECORDS)
         frame = produce_frame("small", 0, batch_of(1, 100), 1)
         for client in (alone, beside):
@@ -137,7 +137,7 @@ def longest_hold(profile: Path | None = None) -> Result:
     with watched_broker(profile) as (broker, client):
         client.create_topic("orders", configs=DELAYS)
         due = _now_ms() + 4000
-        _send(client, [_due_at([due] * BATCH_RECORDS)] * 100)
+        send_all(client, [_due_at([due] * BATCH_RECORDS)] * 100)
         broker.look()
         _wait_end(client, 2 * 100 * BATCH_RECORDS)
         held = broker.look().longest
@@ -156,17 +156,17 @@ def _due_at(dues: list[int]) -> bytes:
     return bytes(build_batch(records))
 
 
-def _any_time(chance: Random, count: int = BATCH_RECORDS) -> bytes:
+def held_any_time(chance: Random, count: int = BATCH_RECORDS) -> bytes:
     first = _now_ms() + 24 * HOUR_MS
     return _due_at([first + chance.randrange(24 * HOUR_MS) for _ in range(count)])
 
 
-def _send(client: RawClient, batches: list[bytes]) -> None:
+def send_all(client: RawClient, batches: list[bytes]) -> None:
     for batch in batches:
         client.await_taken(produce_frame("orders", 0, batch, ALL))
 
 
-def _end(client: RawClient, topic: str = "orders") -> int:
+def end_of(client: RawClient, topic: str = "orders") -> int:
     wanted = ListOffsetsPartition(0, timestamp=LATEST)
     request = ListOffsetsRequest(topics=[ListOffsetsTopic(topic, [wanted])])
     offset: int = client.request(request, LIST_VERSION).topics[0].partitions[0].offset
@@ -174,7 +174,7 @@ def _end(client: RawClient, topic: str = "orders") -> int:
 
 
 def _wait_end(client: RawClient, end: int) -> None:
-    while _end(client) < end:
+    while end_of(client) < end:
         time.sleep(0.002)
 
 

@@ -28,6 +28,7 @@ class Held(NamedTuple):
 class WatchedBroker:
     def __init__(self, broker: PinnedBroker, out: Path) -> None:
         self.host, self.port, self.process = broker.host, broker.port, broker.process
+        self.cpu_seconds = broker.cpu_seconds
         self._out = out
 
     def look(self) -> Held:

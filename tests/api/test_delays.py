@@ -12,7 +12,6 @@ from tests.delays.writing import AFTER, AT, CANCEL, CRON, NEXT, carried_out, put
 from tests.raw_client import fetch_of, partition_of
 
 from penstock.api import shown, sieves
-from penstock.api.lag import Place, lags
 from penstock.delays.folding import catch_up
 from penstock.delays.pending import Entry
 from penstock.errors import ErrorCode, Refused
@@ -169,13 +168,6 @@ def test_headers_of_before_a_topic_had_delays_mean_nothing(desk: Desk) -> None:
     produced(desk, batch_of(HELD))
     assert read(desk) == ([0], 2)
     assert read(desk, "orders" + SUFFIX) == ([1], 2)
-
-
-def test_lag_in_the_list_counts_offsets_also_where_there_are_views(orders: Desk) -> None:
-    assert make(orders).error_code == 0
-    produced(orders, batch_of((), HELD))
-    place = Place("orders" + SUFFIX, 0, 0)
-    assert carried_out(lags(orders.broker, [place], NOW_MS))[place].messages == 2
 
 
 # -- refused

@@ -11,7 +11,7 @@ from tests.api.desk import NOW_MS, Desk
 from tests.log.compacting import carry_out, roll_and_compact
 from tests.raw_client import fetch_of, partition_of
 
-from penstock.api import sieves, view_lag, viewing
+from penstock.api import partial_lag, sieves, viewing
 from penstock.api.lag import NOTHING, Lag, Place, lags
 from penstock.api.sieves import Heavy, Sieve
 from penstock.errors import ErrorCode
@@ -65,6 +65,12 @@ def make(desk: Desk, where: str = EU, *, name: str = "eu", of: str = "orders") -
     configs = [CreatableTopicConfig("view.of", of), CreatableTopicConfig("view.where", where)]
     topic = CreatableTopic(name, num_partitions=-1, replication_factor=-1, configs=configs)
     return desk.ask(CreateTopicsRequest(topics=[topic])).topics[0]
+
+
+def described(name: str, **configs: str) -> CreatableTopic:
+    """As CreateTopics has it, with underscores in place of dots."""
+    given = [CreatableTopicConfig(key.replace("_", "."), text) for key, text in configs.items()]
+    return CreatableTopic(name, num_partitions=-1, replication_factor=-1, configs=given)
 
 
 @pytest.fixture
@@ -381,6 +387,53 @@ def test_who_is_past_the_end_or_before_the_beginning_is_told(orders: Desk) -> No
     assert offsets(fetched(orders, 1)) == ([], 2)
 
 
+def test_a_topic_and_its_views_are_made_by_one_request(desk: Desk) -> None:
+    request = CreateTopicsRequest(
+        topics=[
+            described("eu", view_of="orders", view_where=EU),
+            described("orders"),
+            described("us", view_of="orders", view_where="region = 'us'"),
+            described("of-nothing", view_of="payments", view_where=EU),
+            described("of-a-view", view_of="eu", view_where=EU),
+            described("bad", view_of="orders", view_where="region ="),
+        ]
+    )
+    answers = desk.ask(request).topics
+    assert [(each.name, each.error_code) for each in answers] == [
+        ("eu", 0),
+        ("orders", 0),
+        ("us", 0),
+        ("of-nothing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("of-a-view", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("bad", ErrorCode.INVALID_CONFIG),
+    ]
+    put(desk, ["us", "eu"])
+    assert offsets(fetched(desk)) == ([1], 2)
+
+
+def test_a_view_of_a_topic_that_was_refused_is_not_made(desk: Desk) -> None:
+    topics = [described("orders", no_such="1"), described("eu", view_of="orders", view_where=EU)]
+    answers = desk.ask(CreateTopicsRequest(topics=topics)).topics
+    assert [each.error_code for each in answers] == [
+        ErrorCode.INVALID_CONFIG,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+
+
+def test_a_topic_and_a_view_of_one_name_are_both_refused(desk: Desk) -> None:
+    topics = [
+        described("orders"),
+        described("eu"),
+        described("eu", view_of="orders", view_where=EU),
+    ]
+    answers = desk.ask(CreateTopicsRequest(topics=topics)).topics
+    assert [(each.name, each.error_code) for each in answers] == [
+        ("orders", 0),
+        ("eu", ErrorCode.INVALID_REQUEST),
+    ]
+    assert "eu" not in desk.image.readable.topics
+
+
 @pytest.mark.parametrize("version", [9, 13])
 def test_nothing_is_written_to_a_view(orders: Desk, version: int) -> None:
     topic_id = orders.image.readable.topics["eu"].id
@@ -519,7 +572,7 @@ def test_what_was_aborted_is_no_lag_in_a_view(orders: Desk) -> None:
 def test_the_lag_of_a_reader_far_behind_is_not_looked_for_to_the_end(
     orders: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view_lag, "LOOKED_AT_MOST", 1)
+    monkeypatch.setattr(partial_lag, "LOOKED_AT_MOST", 1)
     put(orders, ["eu"])
     for _ in range(50):
         put(orders, ["eu"] * 400)

@@ -94,6 +94,9 @@ class Model(RuleBasedStateMachine):
         assert self.pending.ids_between(10, 40) == sorted(
             each for each in self.entries if 10 <= each < 40
         )
+        for first, end in ((10, 40), (0, 1000), (40, 40)):
+            found = self.pending.ids_between(first, end)
+            assert self.pending.count_between(first, end) == len(found)
 
     @invariant()
     def is_due_in_order(self) -> None:

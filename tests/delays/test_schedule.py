@@ -302,7 +302,8 @@ def test_a_log_folds_to_what_was_done_wherever_it_is_taken_up(
             carried_out(catch_up(schedule, log, log.end_offset))
             assert entries(schedule) == sorted(model.held.values())
         if model.chance.random() < 0.2:
-            schedule = carried_out(stored.decode(carried_out(stored.encode(schedule))))
+            data = carried_out(stored.encode(schedule, log.topic_id))
+            schedule = carried_out(stored.decode(data, log.topic_id))
     carried_out(catch_up(schedule, log, log.end_offset))
     assert entries(schedule) == entries(folded(log)) == sorted(model.held.values())
     assert len(schedule) == len(model.held) + sum(map(len, model.open.values()))
@@ -334,13 +335,17 @@ def test_two_who_fold_at_once_come_to_the_same(
     assert entries(schedule) == sorted(model.held.values())
 
 
-def test_a_file_that_is_damaged_or_newer_is_not_believed(log: PartitionLog) -> None:
+def test_a_file_that_is_damaged_or_of_another_release_is_not_believed(log: PartitionLog) -> None:
     put(log, [at(1), at(2)])
-    data = carried_out(stored.encode(folded(log)))
-    assert entries(carried_out(stored.decode(data))) == [Entry(0, 1, 0), Entry(1, 2, 1)]
-    for wrong in (b"", data[:-1], data + b"x", bytes(len(data)), _with_version(data, 2)):
+    data = carried_out(stored.encode(folded(log), log.topic_id))
+    assert entries(carried_out(stored.decode(data, log.topic_id))) == [
+        Entry(0, 1, 0),
+        Entry(1, 2, 1),
+    ]
+    others = [_with_version(data, 1), _with_version(data, 3)]
+    for wrong in (b"", data[:-1], data + b"x", bytes(len(data)), *others):
         with pytest.raises(stored.Unreadable):
-            carried_out(stored.decode(wrong))
+            carried_out(stored.decode(wrong, log.topic_id))
 
 
 def _with_version(data: bytes, version: int) -> bytes:

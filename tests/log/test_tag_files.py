@@ -9,14 +9,17 @@ import pytest
 from tests.log.compacting import carry_out
 from tests.log.making import NOW_MS, TOPIC_ID, opened, put_marker, settle
 
+from penstock.api import viewing
+from penstock.api.partial_lag import Seen, seen_between
 from penstock.api.sieves import Sieve
-from penstock.api.view_lag import matches_between
+from penstock.api.viewing import Viewing
 from penstock.config import TopicConfig
 from penstock.log import tagging
 from penstock.log.index_cache import IndexCache
 from penstock.log.partition_log import PartitionLog
 from penstock.log.segment import Segment
-from penstock.log.tag_index import TagIndex, digest
+from penstock.log.steps import Steps
+from penstock.log.tag_index import NAMES_MAX, TagIndex, digest
 from penstock.log.tagging import TagCache
 from penstock.predicate.predicate import parse
 from penstock.wire.batch import HEADER_SIZE, read_header
@@ -52,7 +55,11 @@ def log(disk: RealDisk, folder: Path) -> PartitionLog:
     return log
 
 
-def matches(log: PartitionLog, sieve: Sieve | None = None) -> int | None:
+def matches_between(log: PartitionLog, sieve: Sieve, first: int, end: int) -> Steps[Seen]:
+    return seen_between(log, Viewing(sieve, first), first, end)
+
+
+def matches(log: PartitionLog, sieve: Sieve | None = None) -> int:
     """How many there are in all, by a walk from start to end."""
     end = log.end_offset
     steps = matches_between(log, sieve or Sieve(EU), log.start_offset, end)
@@ -60,7 +67,7 @@ def matches(log: PartitionLog, sieve: Sieve | None = None) -> int | None:
         try:
             carry_out(log, next(steps))
         except StopIteration as found:
-            number: int | None = found.value.number
+            number: int = found.value.number
             return number
 
 
@@ -74,7 +81,12 @@ def blocks(segment: Segment) -> list[object]:
     return [*(list(column) for column in columns), segment.tags.names, segment.tags.bytes]
 
 
-def looked_into(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def looked_into(
+    log: PartitionLog,
+    monkeypatch: pytest.MonkeyPatch,
+    sieve: Sieve | None = None,
+    expected: int = 30,
+) -> list[int]:
     """The batches that a walk opens."""
     found: list[int] = []
     look = Sieve.look
@@ -85,7 +97,7 @@ def looked_into(log: PartitionLog, monkeypatch: pytest.MonkeyPatch) -> list[int]
 
     with monkeypatch.context() as patched:
         patched.setattr(Sieve, "look", noting)
-        assert matches(log) == 30
+        assert matches(log, sieve) == expected
     return found
 
 
@@ -197,6 +209,40 @@ def test_another_name_that_is_asked_for_is_added_to_it(log: PartitionLog, folder
     found = tagging.known(log, log.segments[0], cold_ok=True)
     assert found is not None
     assert set(found.names) == {b"region", b"tier"}
+
+
+def asking_for_many(region: str, name: str, count: int) -> Sieve:
+    """A region, and that none of so many other headers is there."""
+    missing = " and ".join(f"{name}{number} is null" for number in range(count))
+    return Sieve(parse(f"region = '{region}' and {missing}"))
+
+
+def test_views_that_ask_for_more_names_than_it_takes_leave_each_others_alone(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eu, us = asking_for_many("eu", "a", 20), asking_for_many("us", "b", 20)
+    assert (matches(log, eu), matches(log, us), matches(log, eu)) == (30, 60, 30)
+    names = log.segments[0].tags.names  # type: ignore[union-attr]
+    assert len(names) == NAMES_MAX
+    assert set(eu.predicate.names) <= set(names)
+    for sieve, expected in ((eu, 30), (us, 60), (None, 30)):
+        assert len(looked_into(log, monkeypatch, sieve, expected)) < BATCHES
+    assert log.segments[0].tags.names == names  # type: ignore[union-attr]
+
+
+def test_one_view_that_asks_for_more_names_than_it_takes_has_the_first_of_them(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewing, "LEAST_BYTES", 500)
+    monkeypatch.setattr(viewing, "CHUNK_BYTES", 500)
+    matches(log, Sieve(parse("tier is null")))
+    many = asking_for_many("eu", "a", NAMES_MAX + 5)
+    assert (matches(log, many), matches(log, many)) == (30, 30)
+    assert len(looked_into(log, monkeypatch, many, 30)) < BATCHES
+    for segment in log.segments:
+        assert segment.tags is not None
+        assert len(segment.tags.names) == NAMES_MAX
+        assert segment.tags.bytes == segment.size
 
 
 def test_indexes_in_memory_are_bounded_over_all_logs(log: PartitionLog) -> None:

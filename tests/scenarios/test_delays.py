@@ -28,6 +28,8 @@ from tests.scenarios.delaying import (
     send,
 )
 
+from penstock import Admin
+
 SOON_MS, LATER_MS = 700, 3_600_000
 
 
@@ -275,3 +277,19 @@ def own_broker(tmp_path: Any) -> Iterator[BrokerProcess]:
     yield broker
     assert broker.stop() == 0
     assert "Traceback" not in broker.log
+
+
+def test_the_lag_of_a_group_is_what_it_could_read(broker: BrokerProcess, delays: str) -> None:
+    later = {AFTER: str(LATER_MS)}
+    sent(broker, delays, ("one", {}), *((str(number), later) for number in range(50)), ("two", {}))
+    sent(broker, delays, *((str(number), later) for number in range(50)))
+    place = rdkafka.TopicPartition(delays, 0)
+    settings = {"bootstrap.servers": broker.address, "group.id": f"of-{delays}"}
+    consumer = rdkafka.Consumer({**settings, "enable.auto.commit": False})
+    with Admin(broker.address) as admin:
+        for offset, behind in ((0, 2), (1, 1), (52, 0), (102, 0)):
+            place.offset = offset
+            consumer.commit(offsets=[place], asynchronous=False)
+            assert admin.groups.lag(f"of-{delays}").messages == behind
+        assert admin.groups.lag(f"of-{delays}").seconds == 0
+    consumer.close()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.delays.writing import put
+from tests.delays.writing import entries, put
 from tests.server.house import House
-from tests.server.shop import Shop, at
+from tests.server.shop import Shop, at, retain
 
 from penstock.log.damage import Damage
 from penstock.server import delivering
@@ -56,3 +56,71 @@ async def test_a_log_with_a_damaged_end_is_gone_through_once(shop: Shop) -> None
         await shop.until(lambda: len(shop.schedule.pending) == 0)
         log.damage = []
         assert shop.delivered() == [0]
+
+
+@pytest.fixture
+async def old_shop(house: House) -> Shop:
+    house.desk.create(
+        "orders", delayed_delivery="true", segment_bytes="1200", retention_bytes="2500"
+    )
+    return Shop(house)
+
+
+def harm(shop: Shop, first: int, end: int) -> None:
+    """Some offsets of the first segment cannot be read any more."""
+    shop.leader.log.damage = [Damage(first, end, 0, 0, 10)]
+
+
+async def fill(shop: Shop) -> None:
+    """So much that retention is to drop the first segments."""
+    for _ in range(60):
+        await shop.send((), (), ())
+    await shop.until(lambda: shop.schedule.offset == shop.leader.log.end_offset)
+
+
+async def test_what_is_due_and_cannot_be_read_keeps_no_segment(
+    old_shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would for ever, and the log grow without end."""
+    shop = old_shop
+    async with shop.tended():
+        await shop.send(at(1))
+        await shop.send(at(1000))
+        await fill(shop)
+        harm(shop, 0, 1)
+        shop.house.clock.time_ms += 1000
+        await shop.until(lambda: not shop.schedule.pending.is_waiting(0))
+        await retain(shop)
+        assert shop.leader.log.start_offset > 2
+        await shop.until(lambda: shop.schedule.floor == shop.leader.log.start_offset)
+        assert [each.id for each in entries(shop.schedule)] == [1]
+    assert "the record at 0 was due, cannot be read, and goes with its segment" in caplog.text
+
+
+async def test_what_is_not_due_yet_keeps_its_segment_though_it_cannot_be_read(
+    old_shop: Shop,
+) -> None:
+    """Until then another replica may have become leader, which can read it."""
+    shop = old_shop
+    async with shop.tended():
+        await shop.send(at(1000))
+        await fill(shop)
+        harm(shop, 0, 1)
+        await retain(shop)
+        assert shop.leader.log.start_offset == 0
+
+
+async def test_what_can_be_read_again_is_delivered_though_its_segment_is_to_go(
+    old_shop: Shop,
+) -> None:
+    shop = old_shop
+    async with shop.tended():
+        await shop.send(at(1))
+        await fill(shop)
+        harm(shop, 0, 1)
+        shop.house.clock.time_ms += 1000
+        await shop.until(lambda: not shop.schedule.pending.is_waiting(0))
+        shop.leader.log.damage = []
+        await retain(shop)
+        assert shop.leader.log.start_offset > 0
+        await shop.until(lambda: shop.delivered() == [0])

@@ -9,13 +9,14 @@ when it is given. All groups of a broker are `Coordinator.each`, one after the o
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
 from penstock.api.broker import Broker
-from penstock.api.sieves import Sieve
-from penstock.api.view_lag import matches_between, was_aborted
+from penstock.api.partial_lag import seen_between, was_aborted
+from penstock.api.shown import Showing, Shown
+from penstock.api.viewing import Partly, Viewing
 from penstock.errors import ErrorCode, Refused
 from penstock.log import reading, scanning
 from penstock.log.partition_log import PartitionLog
@@ -49,8 +50,8 @@ class Lag(NamedTuple):
     this one is new as its leader, and does not know yet where it ends."""
 
     messages: int | None
-    """Offsets up to the high watermark, or, in a view, what matches. What retention has removed is
-    not waited for."""
+    """Offsets up to the high watermark; in a view, what matches; and with delays, what is not held.
+    What retention has removed is not waited for."""
     waiting_ms: int | None
     """Since the time of the first record that was not read. A batch has one time for all of its
     records here, that of its first, so this may be more by as much as the batch spans."""
@@ -74,39 +75,66 @@ def lags(broker: Broker, places: Iterable[Place], now_ms: int) -> Steps[dict[Pla
 def _lag(broker: Broker, place: Place, now_ms: int) -> Steps[Lag]:
     try:
         leader = broker.read_leader(place.topic, place.partition)
-        sieve = _sieve(broker, place.topic)
+        first, end = max(place.offset, leader.log.start_offset), leader.high_watermark
+        ahead = _ahead(broker, leader, place.topic, first, end)
     except Refused:
         return UNKNOWN
     if not leader.knows_end:
         return UNKNOWN
-    first, end = max(place.offset, leader.log.start_offset), leader.high_watermark
     if first >= end:
         return NOTHING
-    return (yield from _waiting(leader, sieve, first, end, now_ms))
+    return (yield from _waiting(leader, ahead, first, end, now_ms))
 
 
-def _sieve(broker: Broker, topic: str) -> Sieve | None:
-    view = broker.image.readable.topic(topic) if broker.image.views else None
-    if not isinstance(view, View) or isinstance(view, Scheduled):
-        return None
-    return broker.sieves.of(view)
+class _Ahead(NamedTuple):
+    """What lies before a reader."""
+
+    part: Partly | None
+    """Of which it sees so much; None where it sees all."""
+    rest: Callable[[int], int | None]
+    """How many records there are from an offset on, as far as can be told without a look at them:
+    no less than there are."""
 
 
-def _waiting(leader: Leader, sieve: Sieve | None, first: int, end: int, now_ms: int) -> Steps[Lag]:
-    """Files that cannot be read hide the time, and of a view how much matches; nothing else."""
-    messages = end - first if sieve is None else None
-    try:
+def _ahead(broker: Broker, leader: Leader, topic: str, first: int, end: int) -> _Ahead:
+    view = broker.image.readable.topic(topic)
+    if isinstance(view, Scheduled):
+        return _Ahead(None, lambda offset: end - offset)
+    sieve = broker.sieves.of(view) if isinstance(view, View) else None
+    part: Partly | None = None
+    if leader.log.config.delayed_delivery:
+        part = Showing(Shown(sieve), first)
+    elif sieve is not None:
+        part = Viewing(sieve, first)
+
+    def rest(offset: int) -> int | None:
         if sieve is not None:
-            messages, found = yield from matches_between(leader.log, sieve, first, end)
-        else:
+            return None if offset < end else 0
+        offset = min(offset, end)
+        held = broker.schedules.held_between(leader.log, offset, end) if part is not None else 0
+        return end - offset - held
+
+    return _Ahead(part, rest)
+
+
+def _waiting(leader: Leader, ahead: _Ahead, first: int, end: int, now_ms: int) -> Steps[Lag]:
+    """Files that cannot be read hide the time, and of a view how much matches; nothing else."""
+    messages = ahead.rest(first)
+    try:
+        if ahead.part is None:
             found = yield from _first_record(leader.log, first, end)
+        else:
+            seen = yield from seen_between(leader.log, ahead.part, first, end)
+            found, left = seen.first, ahead.rest(seen.offset)
+            messages = None if left is None else seen.number + left
     except Refused:
         return Lag(messages, None)
     except (OSError, Amiss) as problem:
         log.error("%s-%d: no time is known of %d: %s", leader.topic, leader.index, first, problem)
         return Lag(messages, None)
     if found is None:
-        return NOTHING if messages is not None else UNKNOWN
+        is_none = ahead.part is None or messages == 0
+        return NOTHING if is_none else Lag(messages, None)
     time_ms = _time_of(found)
     return Lag(messages, None if time_ms < 0 else max(0, now_ms - time_ms))
 

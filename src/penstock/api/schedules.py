@@ -48,6 +48,11 @@ class Schedules:
         schedule = self.of(leader.log)
         return schedule.is_read and schedule.offset >= leader.epoch_start
 
+    def held_between(self, log: PartitionLog, first: int, end: int) -> int:
+        """How many of the records that were sent there wait still, for all that is known."""
+        found = self._by_log.get(log)
+        return 0 if found is None else found.pending.count_between(first, end)
+
     def caught_up(self, leader: Leader) -> Steps[None]:
         """With all that is committed: who cancels a record has been told of it."""
         return catch_up(self.of(leader.log), leader.log, leader.high_watermark)

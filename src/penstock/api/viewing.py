@@ -9,7 +9,6 @@ is spanned by a batch with nothing for readers, who go on behind it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from penstock.api.sieves import Heavy, Looked, Looking, Sieve
 from penstock.errors import Refused
@@ -17,12 +16,12 @@ from penstock.log import tagging
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import Slice, bytes_of
 from penstock.log.segment import Amiss
-from penstock.log.steps import Apart, Steps
+from penstock.log.steps import Apart, Steps, warmed
 from penstock.log.tag_index import TagIndex
 from penstock.wire.batch import NO_TIMESTAMP, batches_in, read_header
 from penstock.wire.narrowing import spanning
 from penstock.wire.records import OFFSET_DELTA_MAX
-from penstock.world.ports import Buffer, Cold
+from penstock.world.ports import Buffer
 
 CHUNK_BYTES = 256 << 10
 """Of batches that are read at once."""
@@ -73,6 +72,7 @@ class Partly:
         "_matched_to",
         "_pieces",
         "_to_pass",
+        "has_failed",
         "offset",
         "passed_bytes",
         "size",
@@ -90,6 +90,8 @@ class Partly:
         self._pieces: list[Buffer] = []
         self.size = 0
         self._apart: _Apart | None = None
+        self.has_failed = False
+        """In steps, where nobody was told: who goes on reads whatever is cold, to find out why."""
         self._chosen: tuple[int, bytes] | None = None
         """What was chosen up to an offset: other partitions may take many looks more."""
 
@@ -137,15 +139,19 @@ class Partly:
         self.offset = found.next_offset
         return None
 
-    def in_steps(
-        self, log: PartitionLog, before: int, most_bytes: int, cold_ok: bool
-    ) -> Steps[None]:
-        """Some chunks further, with pauses. Where that fails, the next to go on is told why."""
-        with suppress(Cold, Amiss, OSError, Refused):
+    def in_steps(self, log: PartitionLog, before: int, most_bytes: int) -> Steps[None]:
+        """Some chunks further, with pauses. What is cold is warmed first, however much that is."""
+
+        def go_on(cold_ok: bool) -> Apart | None:
+            return self.go_on(log, before, most_bytes, cold_ok=cold_ok)
+
+        try:
             for _ in range(CHUNKS_AT_ONCE):
                 if self.is_at_end(before, most_bytes):
                     break
-                yield self.go_on(log, before, most_bytes, cold_ok=cold_ok)
+                yield (yield from warmed(go_on))
+        except (Amiss, OSError, Refused):
+            self.has_failed = True
 
     def _look(self, batch: memoryview, index: TagIndex) -> Looked | None:
         """None where it is too heavy."""

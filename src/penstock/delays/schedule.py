@@ -9,6 +9,7 @@ comes next, it is held until then. Carried forward it is held on, and read where
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -217,12 +218,17 @@ class Schedule:
             else:
                 yield []
 
-    def lowest_place(self) -> int | None:
-        """Of all that may still be delivered. All at once, since what is missed would be lost: ten
-        milliseconds for a million."""
-        undecided = (min(each.ids) for each in self.undecided.values() if each.ids)
-        held = (min(places) for _, _, places in self.pending.blocks())
-        return min((*held, *undecided), default=None)
+    def lowest_place(self, lost: Sequence[int] = ()) -> int | None:
+        """Of all that may still be delivered, which the lost ones cannot, in the order of their
+        ids. All at once, since what is missed would be lost: ten milliseconds for a million."""
+        found = [min(each.ids) for each in self.undecided.values() if each.ids]
+        for ids, _, places in self.pending.blocks():
+            some = set(lost[bisect_left(lost, ids[0]) : bisect_right(lost, ids[-1])])
+            if some:
+                found += (at for number, at in zip(ids, places, strict=True) if number not in some)
+            else:
+                found.append(min(places))
+        return min(found, default=None)
 
     def let_go(self, floor: int) -> Iterator[None]:
         """The log has nothing below a floor any more."""

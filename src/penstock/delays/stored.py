@@ -3,14 +3,19 @@
 Derived like every index: one that is lost, damaged or of another log is made anew from the log.
 
     checksum   CRC32C of what follows     pending     number; then ids, dues and places
-    version    1                          undecided   number; for each producer its id, the number
-    offset     that it stands for                     of its records, their ids and dues
+    version    2                          undecided   number; for each producer its id, the number
+    topic      its id                                 of its records, their ids and dues
+    offset     that it stands for
     epoch      of the last batch before
     floor      where the log began
+
+Without the topic's id that of a topic which was deleted, and made anew under its name, could be
+taken for the new one's: their offsets and epochs begin alike. Version 1 had none, and is not used.
 """
 
 from __future__ import annotations
 
+import logging
 import struct
 import sys
 from array import array
@@ -18,21 +23,66 @@ from struct import Struct
 
 from crc32c import crc32c
 
-from penstock.delays.schedule import Schedule, Undecided
+from penstock.delays.folding import off_loop
+from penstock.delays.schedule import NOT_READ, Schedule, Undecided
+from penstock.log.layout import TEMPORARY
+from penstock.log.partition_log import PartitionLog
 from penstock.log.steps import Steps
 
+lines = logging.getLogger(__name__)
+
 FILE = "penstock.delays"
-VERSION = 1
+VERSION = 2
 ENTRIES_A_STEP = 2048
-_HEAD = Struct(">IHqiqqi")
+_HEAD = Struct(">IH16sqiqqi")
 _PRODUCER = Struct(">qq")
 
 
 class Unreadable(Exception):
-    """Bytes that are no schedule."""
+    """Bytes that are no schedule, or another log's."""
 
 
-def encode(schedule: Schedule) -> Steps[bytes]:
+def load(log: PartitionLog) -> Steps[Schedule]:
+    """One of which nothing is known, where there is no file that can be used."""
+    path = f"{log.folder}/{FILE}"
+    if not log.disk.exists(path):
+        return Schedule()
+    try:
+        data = yield from off_loop(lambda: log.disk.read_whole(path))
+        return (yield from decode(data, log.topic_id))
+    except (Unreadable, OSError) as problem:
+        lines.warning("%s is made anew: %s", path, problem)
+        return Schedule()
+
+
+def write(log: PartitionLog, schedule: Schedule) -> Steps[int]:
+    """The offset that it stands for; NOT_READ, and nothing is written, where the schedule has gone
+    on meanwhile: the next time will do.
+
+    It gets its name on the loop, and only while the log is there: meanwhile it may have been
+    deleted, and another one be in its folder's place.
+    """
+    before = schedule.offset, schedule.floor, len(schedule)
+    data = yield from encode(schedule, log.topic_id)
+    if before != (schedule.offset, schedule.floor, len(schedule)):
+        return NOT_READ
+    path = f"{log.folder}/{FILE}"
+    temporary = f"{path}.{log.topic_id.hex()}{TEMPORARY}"
+    try:
+        yield from off_loop(lambda: log.disk.write_whole(temporary, data))
+    except FileNotFoundError:
+        if not log.is_deleted:
+            raise
+        return NOT_READ
+    if log.is_deleted:
+        log.disk.remove(temporary)
+        return NOT_READ
+    log.disk.rename(temporary, path)
+    log.note_folder(log.folder)
+    return before[0]
+
+
+def encode(schedule: Schedule, topic_id: bytes) -> Steps[bytes]:
     """In steps, between which the schedule must not go on."""
     parts: list[bytes] = [b""]
     for columns in schedule.pending.blocks():
@@ -47,6 +97,7 @@ def encode(schedule: Schedule) -> Steps[bytes]:
     parts[0] = _HEAD.pack(
         0,
         VERSION,
+        topic_id,
         schedule.offset,
         schedule.epoch,
         schedule.floor,
@@ -58,25 +109,29 @@ def encode(schedule: Schedule) -> Steps[bytes]:
     return bytes(data)
 
 
-def decode(data: bytes) -> Steps[Schedule]:
-    """Unreadable where it is none, or of a later release."""
+def decode(data: bytes, topic_id: bytes) -> Steps[Schedule]:
+    """Unreadable where it is none, of another release, or of another topic."""
     try:
-        checksum, version, offset, epoch, floor, count, producers = _HEAD.unpack_from(data)
-        if checksum != crc32c(memoryview(data)[4:]) or version != VERSION:
-            raise Unreadable
+        checksum, version, whose, offset, epoch, floor, count, producers = _HEAD.unpack_from(data)
+        if checksum != crc32c(memoryview(data)[4:]):
+            raise Unreadable("it is damaged")
+        if version != VERSION:
+            raise Unreadable(f"it is of version {version}, and {VERSION} is known")
+        if whose != topic_id:
+            raise Unreadable("it is of another topic")
         schedule = Schedule()
         schedule.begin(offset)
         schedule.epoch, schedule.floor = epoch, floor
         reading = _Reading(data, _HEAD.size)
         while len(schedule.pending) < count:
             if not schedule.pending.put_last(*reading.entries()):
-                raise Unreadable
+                raise Unreadable("it is out of order")
             yield None
         for _ in range(producers):
             producer_id, undecided = reading.producer()
             schedule.undecided[producer_id] = undecided
     except (struct.error, IndexError) as error:
-        raise Unreadable from error
+        raise Unreadable("it is cut off") from error
     return schedule
 
 

@@ -22,6 +22,7 @@ VALUES_MAX = 16
 VALUE_BYTES_MAX = 64
 """Longer ones are hardly tags."""
 NAMES_MAX = 32
+"""Of those that are asked for, the first ones. It says nothing of others."""
 BLOCKS_MAX = 100_000
 """3 GiB of a segment, if its batches are not very small. What lies behind is read every time."""
 BLOCK_WEIGHT, TAGS_WEIGHT, VALUE_WEIGHT = 56, 200, 60

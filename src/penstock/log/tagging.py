@@ -65,13 +65,16 @@ def segment_read(log: PartitionLog, found: Slice) -> Segment:
 def index_of(
     log: PartitionLog, segment: Segment, names: tuple[bytes, ...], cold_ok: bool
 ) -> TagIndex:
-    """Begun anew where it cannot say anything of these names."""
+    """Begun anew where it has not got all of these names, and has room for more. Those that it has
+    stay, or views that ask for too many between them would take it from each other for ever."""
     index = known(log, segment, cold_ok)
     if index is None:
-        index = segment.tags = TagIndex(names, segment.cuts)
-    elif not set(names) <= set(index.names):
-        both = tuple(dict.fromkeys((*names, *index.names)))[:NAMES_MAX]
-        index = segment.tags = TagIndex(both, segment.cuts)
+        index = segment.tags = TagIndex(names[:NAMES_MAX], segment.cuts)
+        return index
+    room = max(NAMES_MAX - len(index.names), 0)
+    more = [name for name in names if name not in index.names][:room]
+    if more:
+        index = segment.tags = TagIndex((*index.names, *more), segment.cuts)
         segment.has_tags = False
     return index
 

@@ -47,13 +47,21 @@ class Carrying:
         doomed: int = await self._broker.in_steps(doomed_to(partition, now_ms, committed, hold))
         if doomed <= partition.start_offset:
             return doomed
+        lost: list[Entry] = []
         with suppress(Refused):
-            await self._carry_all(leader, schedule, doomed)
-        lowest = schedule.lowest_place()
+            await self._carry_all(leader, schedule, doomed, lost)
+        lowest = schedule.lowest_place(sorted(entry.id for entry in lost))
         known = min(doomed, schedule.offset)  # what lies behind may be held
-        return known if lowest is None else min(known, lowest)
+        end = known if lowest is None else min(known, lowest)
+        for entry in lost:
+            if entry.place < end:
+                text = "%s-%d: the record at %d was due, cannot be read, and goes with its segment"
+                log.error(text, leader.topic, leader.index, entry.place)
+        return end
 
-    async def _carry_all(self, leader: Leader, schedule: Schedule, doomed: int) -> None:
+    async def _carry_all(
+        self, leader: Leader, schedule: Schedule, doomed: int, lost: list[Entry]
+    ) -> None:
         kept = await self._broker.in_steps(_below(schedule, doomed))
         kept.sort(key=lambda entry: entry.place)
         for segment, end in _segments_below(leader, doomed):
@@ -65,7 +73,7 @@ class Carrying:
                 text = "%s-%d: segment %d stays, as most of it is still to be delivered"
                 log.info(text, leader.topic, leader.index, segment.base)
                 return
-            await self._broker.in_steps(self._carry(leader, schedule, entries))
+            await self._broker.in_steps(self._carry(leader, schedule, entries, lost))
         await self._committed(leader, leader.log.end_offset)
         await self._broker.in_steps(self._broker.schedules.caught_up(leader))
 
@@ -78,11 +86,18 @@ class Carrying:
             size += sum(copy.size for copy in copies.found.values())
         return size
 
-    def _carry(self, leader: Leader, schedule: Schedule, entries: list[Entry]) -> Steps[None]:
-        epoch = leader.epoch
+    def _carry(
+        self, leader: Leader, schedule: Schedule, entries: list[Entry], lost: list[Entry]
+    ) -> Steps[None]:
+        """What was due, and cannot be read now either, is lost: it would keep its segment, and all
+        that comes after it, for ever. What is not due yet has until then."""
+        epoch, pending = leader.epoch, schedule.pending
         while entries:
             copies = yield from _read(leader, entries)
             entries = entries[len(copies.wanted) :]
+            lost += (each for each in copies.missing if pending.is_unreadable(each.id))
+            for copy in copies.found.values():
+                pending.try_again(copy.entry.id)
             for some in portions(copies.in_order()):
                 waiting = [copy for copy in some if _is_as_read(schedule.pending, copy)]
                 if waiting:

@@ -268,14 +268,7 @@ class Tended:
     # -- kept in a file
 
     def _load(self, partition: PartitionLog) -> Steps[None]:
-        path = f"{partition.folder}/{stored.FILE}"
-        schedule = Schedule()
-        if partition.disk.exists(path):
-            try:
-                data = yield from off_loop(lambda: partition.disk.read_whole(path))
-                schedule = yield from stored.decode(data)
-            except (stored.Unreadable, OSError) as problem:
-                log.warning("%s cannot be read, and is made anew: %r", path, problem)
+        schedule = yield from stored.load(partition)
         self._kept_offset = schedule.offset
         if not schedule.is_read:
             schedule.begin(partition.start_offset)
@@ -296,7 +289,7 @@ class Tended:
         if not schedule.is_read or schedule.offset == self._kept_offset:
             return
         if partition.has_folder and not partition.is_deleted:
-            self._kept_offset = await self._broker.in_steps(_write(partition, schedule))
+            self._kept_offset = await self._broker.in_steps(stored.write(partition, schedule))
 
 
 def _built(some: Sequence[Copy], now_ms: int) -> Steps[bytearray]:
@@ -304,15 +297,3 @@ def _built(some: Sequence[Copy], now_ms: int) -> Steps[bytearray]:
     if some[0].codec == Codec.NONE:
         return delivery(some, now_ms)
     return (yield from off_loop(lambda: delivery(some, now_ms)))
-
-
-def _write(partition: PartitionLog, schedule: Schedule) -> Steps[int]:
-    """The offset that it stands for; NOT_READ, and nothing is written, where the schedule has gone
-    on meanwhile: the next time will do."""
-    before = schedule.offset, schedule.floor, len(schedule)
-    data = yield from stored.encode(schedule)
-    if before != (schedule.offset, schedule.floor, len(schedule)):
-        return NOT_READ
-    path = f"{partition.folder}/{stored.FILE}"
-    yield from off_loop(lambda: partition.disk.write_whole(path, data))
-    return before[0]

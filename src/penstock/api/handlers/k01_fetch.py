@@ -376,16 +376,20 @@ class Fetch:
 
     def look_further(self, viewing: Partly, log: PartitionLog, before: int, most: int) -> None:
         """What cannot be read is told to who asks for just that; others get what lies before it."""
-        offset, cold_ok = viewing.offset, self.warmed > WARMED_AT_MOST
+        offset, wait = viewing.offset, None
         try:
-            wait = viewing.go_on(log, before, most, cold_ok=cold_ok)
+            wait = viewing.go_on(log, before, most, cold_ok=viewing.has_failed)
+        except Cold:
+            pass
         except (Refused, OSError):
             if not viewing.has_moved:
                 raise
             return
-        if viewing.is_at_end(before, most) or (wait is None and viewing.offset == offset):
-            return
-        more = viewing.in_steps(log, before, most, cold_ok)
+        else:
+            viewing.has_failed = False
+            if viewing.is_at_end(before, most) or (wait is None and viewing.offset == offset):
+                return
+        more = viewing.in_steps(log, before, most)
         raise NotYet(lambda: self.broker.in_steps(going_on(wait, more)))
 
     def diverges(self, leader: Replica, wanted: FetchPartition, data: PartitionData) -> bool:

@@ -2,12 +2,15 @@
 
 -1 for either number means the broker's default (KIP-464). Version 5 brought the settings of the new
 topic in the answer (KIP-525), 7 its id. The topics of a request share commits, which is why their
-partitions together are limited; a topic that is refused does not hold up the others.
+partitions together are limited; a topic that is refused does not hold up the others. Views of
+topics in the same request come after these. Where it is only to be validated, they are refused,
+since their topics are not there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +27,7 @@ from penstock.metadata.image import Image
 from penstock.metadata.internal_topics import refuse_internal
 from penstock.metadata.records import TopicRecord
 from penstock.metadata.view_changes import create_view, names_view
+from penstock.metadata.views import VIEW_OF
 from penstock.wire.codec import NULL_UUID
 from penstock.wire.messages.k19_create_topics import (
     CreatableReplicaAssignment,
@@ -57,15 +61,43 @@ def create_topics(
         steps = _results(broker, answers, call, request.validate_only)
         return in_slices(broker, steps, lambda topics: CreateTopicsResponse(topics=topics))
 
-    return change_each(
-        broker,
-        (
+    def create(
+        topics: Iterable[CreatableTopic],
+        then: Callable[[Mapping[str, TopicRecord | Refused]], Outcome[CreateTopicsResponse]],
+    ) -> Outcome[CreateTopicsResponse]:
+        changes = (
             (topic.name, partial(decide, topic=topic, topic_id=broker.chance.uuid()))
-            for topic in request.topics
+            for topic in topics
+        )
+        return change_each(broker, changes, then, validate_only=request.validate_only)
+
+    last = _of_others_here(request.topics)
+    if not last:
+        return create(request.topics, respond)
+    return create(
+        (topic for topic in request.topics if topic.name not in last),
+        lambda before: create(
+            last.values(),
+            lambda after: respond(_in_order(request.topics, {**before, **after})),
         ),
-        respond,
-        validate_only=request.validate_only,
     )
+
+
+def _of_others_here(topics: Sequence[CreatableTopic]) -> dict[str, CreatableTopic]:
+    """Views of topics that are made by the same request; not those whose names come twice in it."""
+    counts = Counter(topic.name for topic in topics)
+    return {
+        topic.name: topic
+        for topic in topics
+        for config in topic.configs
+        if config.name == VIEW_OF and config.value in counts and counts[topic.name] == 1
+    }
+
+
+def _in_order(
+    topics: Iterable[CreatableTopic], answers: Mapping[str, TopicRecord | Refused]
+) -> dict[str, TopicRecord | Refused]:
+    return {topic.name: answers[topic.name] for topic in topics}
 
 
 def _partitions(broker: Broker, topic: CreatableTopic) -> int:

@@ -1,4 +1,7 @@
-"""How many records of a view lie before its readers: those that match, found by looking."""
+"""How many records lie before readers who see a part of a topic only: found by looking.
+
+Readers of a view see what matches, and those of a topic with delays what is not held.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from penstock.api.sieves import Sieve
-from penstock.api.viewing import Viewing
+from penstock.api.viewing import Partly
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindexed
 from penstock.log.steps import Apart, Steps
@@ -21,34 +23,35 @@ LOOKED_AT_MOST = 16 << 20
 ROOM = 1 << 62
 
 
-class Matches(NamedTuple):
-    number: int | None
-    """None where there are more than can be looked at for an answer."""
+class Seen(NamedTuple):
+    number: int
     first: BatchHeader | None
     """The batch of the first of them, if there is one."""
+    offset: int
+    """All before it was looked at; there may be more than can be for an answer."""
 
 
-def matches_between(log: PartitionLog, sieve: Sieve, first: int, end: int) -> Steps[Matches]:
+def seen_between(log: PartitionLog, part: Partly, first: int, end: int) -> Steps[Seen]:
     """Without what transactions have aborted, and their markers."""
-    viewing, count, found = Viewing(sieve, first), 0, None
+    count, found = 0, None
     wait, before = None, -1
-    while viewing.offset < end and viewing.passed_bytes < LOOKED_AT_MOST:
-        if wait is None and viewing.offset == before:
+    while part.offset < end and part.passed_bytes < LOOKED_AT_MOST:
+        if wait is None and part.offset == before:
             break  # the log was cut meanwhile, and there is no more to come
-        before = viewing.offset
-        wait = yield from reindexed(log, partial(_go_on, viewing, log, end))
-        for batch in _batches(viewing.take()):
+        before = part.offset
+        wait = yield from reindexed(log, partial(_go_on, part, log, end))
+        for batch in _batches(part.take()):
             header = read_header(batch)
             number = _readable(log, header, batch, first)
             count += number
             if number and found is None:
                 found = header
         yield wait
-    return Matches(count if viewing.offset >= end else None, found)
+    return Seen(count, found, part.offset)
 
 
-def _go_on(viewing: Viewing, log: PartitionLog, end: int, cold_ok: bool) -> Apart | None:
-    return viewing.go_on(log, min(end, log.end_offset), ROOM, cold_ok=cold_ok)
+def _go_on(part: Partly, log: PartitionLog, end: int, cold_ok: bool) -> Apart | None:
+    return part.go_on(log, min(end, log.end_offset), ROOM, cold_ok=cold_ok)
 
 
 def _batches(pieces: list[Buffer]) -> Iterator[memoryview]:

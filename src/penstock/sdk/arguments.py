@@ -72,6 +72,17 @@ def _anywhere(pattern: str) -> str:
     return f"^.*({pattern}).*$"
 
 
+def is_named(topic: str, names: Sequence[str]) -> bool:
+    """By one of these names, or patterns. What only brokers can read as a pattern names nothing."""
+    for name in names:
+        try:
+            if name == topic or (name.startswith("^") and re.match(name, topic)):
+                return True
+        except re.error:
+            continue
+    return False
+
+
 def check_size(max_messages: int) -> None:
     check_whole("max_messages", max_messages, 1)
 

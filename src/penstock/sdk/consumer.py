@@ -9,7 +9,14 @@ from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
 import confluent_kafka
 
-from penstock.sdk.arguments import Options, Topics, check_options, check_size, topic_names
+from penstock.sdk.arguments import (
+    Options,
+    Topics,
+    check_options,
+    check_size,
+    is_named,
+    topic_names,
+)
 from penstock.sdk.aside import Aside
 from penstock.sdk.breath import Breath
 from penstock.sdk.buffer import Buffer
@@ -212,6 +219,10 @@ class Consumer(Generic[V]):
 
     def member_id(self) -> str:
         return str(self._rdkafka.memberid())
+
+    def reads(self, topic: str) -> bool:
+        """Whether it is one of those that were asked for."""
+        return is_named(topic, self._topics)
 
     # Where to read.
 

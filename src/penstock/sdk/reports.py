@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import KafkaException
 
 from penstock.sdk.errors import DeliveryFailed, PenstockError
-from penstock.sdk.translation import translated
+from penstock.sdk.translation import error_of, translated
 
 if TYPE_CHECKING:
     from penstock.sdk.sending import Sending
 
 POLL_EVERY_S = 0.005
 PURGE_S_MAX = 1.0
+LOST = "librdkafka has given up, and its log, by the logger penstock.sdk, says why: make another"
 
 
 class Reports:
@@ -33,16 +34,32 @@ class Reports:
 
     def poll(self, timeout: float = 0) -> int:
         """Serves what librdkafka has heard; how many messages that was."""
-        served = self._rdkafka.poll(timeout)
-        self.poll_due = time.monotonic() + POLL_EVERY_S
-        return int(served)
+        try:
+            return int(self._rdkafka.poll(timeout))
+        except (KafkaException, SystemError) as failure:
+            raise self._told("delivery reports", failure) from None
+        finally:
+            self.poll_due = time.monotonic() + POLL_EVERY_S
 
     def flush(self, limit_s: float) -> int:
         """Waits for all messages; how many are still on their way."""
         try:
             return int(self._rdkafka.flush(limit_s))
-        except KafkaException as failure:
-            raise translated("flush", failure) from None
+        except (KafkaException, SystemError) as failure:
+            raise self._told("flush", failure) from None
+
+    def _told(self, about: str, failure: KafkaException | SystemError) -> PenstockError:
+        """What is fatal is told by every later call, too. If it is not known, a message that has
+        failed by it knows."""
+        error = error_of(failure) or next((each.error for each in self._failed), None)
+        if error is None:
+            plain = PenstockError(f"{about}: {failure}; {LOST}")
+        else:
+            plain = translated(about, error)
+        is_fatal = error is None or error.fatal() or isinstance(failure, SystemError)
+        if is_fatal and self.final is None:
+            self.give_up(plain)
+        return plain
 
     def finish(self, limit_s: float) -> None:
         """The same, and what is on its way after that is given up: it has failed then."""

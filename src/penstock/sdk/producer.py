@@ -334,6 +334,8 @@ class Producer(Generic[V_contra]):
         failure = self._reports.failure(keep=self._transaction is not None)
         if failure is None:
             return
+        if self._reports.final:
+            raise self._reports.final
         if self._transaction:
             raise TransactionAborted(f"{failure}; the transaction is aborted", failure.code)
         raise failure

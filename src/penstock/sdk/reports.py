@@ -28,6 +28,7 @@ class Reports:
         self._failed: list[Sending] = []
         self.final: PenstockError | None = None
         """After this nothing can be sent: every call says why."""
+        self._is_given_up = False
         self.needs_attention = False
         """Something is to be done before the next message: so that `send` asks one question."""
         self.poll_due = 0.0
@@ -58,7 +59,7 @@ class Reports:
             plain = translated(about, error)
         is_fatal = error is None or error.fatal() or isinstance(failure, SystemError)
         if is_fatal and self.final is None:
-            self.give_up(plain)
+            self.final, self.needs_attention = plain, True
         return plain
 
     def finish(self, limit_s: float) -> None:
@@ -75,13 +76,14 @@ class Reports:
         self.needs_attention = True
 
     def note_failure(self, sending: Sending) -> None:
-        if self.final:  # which says it all
+        if self._is_given_up:  # which has said it all
             return
         self._failed.append(sending)
         self.needs_attention = True
 
     def give_up(self, error: PenstockError) -> None:
-        self.final = error
+        """Whoever gives up is told, and is to hear no more of single messages."""
+        self.final, self._is_given_up = error, True
         self.needs_attention = True
 
     def forget_failures(self) -> None:

@@ -20,7 +20,7 @@ from penstock.sdk.arguments import (
 from penstock.sdk.aside import Aside
 from penstock.sdk.breath import Breath
 from penstock.sdk.buffer import Buffer
-from penstock.sdk.checks import INT64_MAX, check_whole
+from penstock.sdk.checks import INT64_MAX, check_seconds, check_whole
 from penstock.sdk.commits import Commits
 from penstock.sdk.connecting import consumer_settings, created, reach
 from penstock.sdk.deduplication import Window
@@ -194,6 +194,9 @@ class Consumer(Generic[V]):
         if self.delivery is not Delivery.EXACTLY_ONCE:
             raise Misconfigured('transactions need Consumer(..., delivery="exactly-once")')
         check_size(max_messages)
+        check_seconds("max_seconds", max_seconds)
+        if not isinstance(producer, Producer):
+            raise Misconfigured(f"transactions() was given {producer!r}: give a penstock.Producer")
         return batches_in_transactions(Batches(self, producer, max_messages, max_seconds))
 
     # What counts as read.

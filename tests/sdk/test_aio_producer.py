@@ -10,7 +10,7 @@ import pytest
 from tests.group_stage import wait_until
 
 from penstock import AsyncProducer
-from penstock.sdk import DeliveryFailed, Misconfigured, PenstockError, Sending
+from penstock.sdk import DeliveryFailed, Fenced, Misconfigured, PenstockError, Sending
 from penstock.testing import Broker
 
 WAIT_S = 30.0
@@ -157,3 +157,28 @@ def test_one_in_another_event_loop_says_so(penstock_broker: Broker) -> None:
 
 async def _enqueue(producer: AsyncProducer, topic: str) -> None:
     await producer.enqueue(topic, "v")
+
+
+async def test_a_message_of_a_fenced_producer_that_nobody_waits_for_is_told_of(
+    penstock_broker: Broker,
+) -> None:
+    """Also where the event loop is who hears of it first, which has nobody to tell."""
+    topic, complaints = penstock_broker.topic(), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
+    old, new = (
+        AsyncProducer(penstock_broker.bootstrap, delivery="exactly-once", transactional_id=topic)
+        for _ in range(2)
+    )
+    await old.transaction().begin()
+    await old.send(topic, "before")
+    async with new, new.transaction():
+        await new.send(topic, "by the newer one")
+    sending = await old.enqueue(topic, "by a zombie")
+    async with asyncio.timeout(WAIT_S):
+        while not sending.is_done:
+            await asyncio.sleep(0.01)
+    with pytest.raises(Fenced):
+        await old.flush()
+    with pytest.raises(Fenced):
+        await old.close()
+    assert complaints == []

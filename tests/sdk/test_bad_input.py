@@ -138,6 +138,11 @@ def test_what_is_no_address(kind: str, address: Any) -> None:
         ({"serializer": None}, r"has no serialize\(\)"),
         ({"serializer": Json}, r"has no serialize\(\): give an object"),
         ({"settings": "x"}, "settings='x': give a dict"),
+        (
+            {"delivery": "exactly-once", "transactional_id": b"w"},
+            "transactional_id=b'w': give text",
+        ),
+        ({"delivery": "exactly-once", "transactional_id": 3}, "transactional_id=3: give text"),
         ({"settings": {"delivery.report.only.error": True}}, "delivery.report.only.error=false"),
     ],
 )

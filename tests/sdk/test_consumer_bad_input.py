@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Consumer
+from penstock import AsyncConsumer, Consumer
 from penstock.sdk import Misconfigured
 
 Make = Callable[..., Any]
@@ -47,3 +47,18 @@ def test_a_batch_of_no_size(consumer_of: Make, size: Any) -> None:
 def test_an_offset_below_zero(consumer_of: Make) -> None:
     with pytest.raises(Misconfigured, match="offset"):
         consumer_of("topic").seek("topic", 0, -5)
+
+
+@pytest.mark.parametrize("group", [3, b"readers", ["readers"]])
+def test_what_is_no_name_of_a_group(group: Any) -> None:
+    with pytest.raises(Misconfigured, match="group"):
+        Consumer(NOWHERE, "topic", group=group)
+
+
+@pytest.mark.parametrize("kind", [Consumer, AsyncConsumer])
+def test_transactions_with_what_they_cannot_have(kind: Any) -> None:
+    consumer = kind(NOWHERE, "topic", group="g", delivery="exactly-once")
+    with pytest.raises(Misconfigured, match="Producer"):
+        consumer.transactions("writer")
+    with pytest.raises(Misconfigured, match="max_seconds"):
+        consumer.transactions(None, max_seconds="long")

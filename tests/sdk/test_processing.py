@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from penstock import Producer
 from penstock.sdk import Json, Message, Misconfigured, processing
+from penstock.sdk.semantics import DeliveryWord
 
 Make = Callable[..., Any]
 
@@ -105,9 +107,65 @@ def test_the_producer_that_is_given_is_used(
     assert made == [given]
 
 
-@pytest.mark.parametrize("options", [{"retries": -1}, {"backoff": -1.0}, {"producer": object()}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"retries": -1},
+        {"retries": "3"},
+        {"retries": 1.5},
+        {"backoff": -1.0},
+        {"backoff": float("nan")},
+        {"dead_letters": 3},
+        {"producer": "one"},
+        {"retry": 3},
+    ],
+    ids=str,
+)
 def test_options_that_cannot_be_are_refused(
     make_topic: Make, consumer_of: Make, options: dict[str, Any]
 ) -> None:
     with pytest.raises(Misconfigured, match=next(iter(options))):
         consumer_of(make_topic()).process(print, **options)
+
+
+@pytest.mark.parametrize("as_pattern", [False, True])
+def test_letters_do_not_go_to_what_is_read(
+    as_pattern: bool, producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic()
+    producer.send(name, "v").result(30)
+    consumer = consumer_of(re.compile(f"^{name}") if as_pattern else name)
+    letters = f"{name}.dlq" if as_pattern else name
+    with pytest.raises(Misconfigured, match="give another topic"):
+        consumer.process(lambda message: 1 // 0, retries=0, dead_letters=letters)
+
+
+@pytest.mark.parametrize("delivery", ["at-most-once", "exactly-once"])
+def test_a_producer_that_would_not_tell_whether_a_letter_is_there_is_refused(
+    delivery: DeliveryWord, producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    consumer, name = consumer_of(make_topic()), "letters" if delivery == "exactly-once" else None
+    with (
+        Producer(producer.bootstrap, delivery=delivery, transactional_id=name) as given,
+        pytest.raises(Misconfigured, match=delivery),
+    ):
+        consumer.process(print, dead_letters="letters", producer=given)
+
+
+def test_a_handler_that_nobody_awaits_is_refused_and_its_message_comes_again(
+    producer: Producer, make_topic: Make, consumer_of: Make
+) -> None:
+    name = make_topic()
+    producer.send(name, "v").result(30)
+
+    async def handle(_: Message[str]) -> None: ...
+
+    with pytest.raises(Misconfigured, match="AsyncConsumer"), consumer_of(name) as consumer:
+        consumer.process(handle, dead_letters=f"{name}.dlq")
+    assert consumer_of(name).poll(30).value == "v"
+
+
+def test_what_is_no_handler_buries_nothing(make_topic: Make, consumer_of: Make) -> None:
+    nothing: Any = None
+    with pytest.raises(Misconfigured, match="handler"):
+        consumer_of(make_topic()).process(nothing, dead_letters="letters")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from tests.broker_process import BrokerProcess
 
-from penstock import Consumer, Producer
+from penstock import Producer
 from penstock.client.admin import add_partitions, alter_topic
 from penstock.client.cluster import WireClient
 from penstock.client.partitioning import murmur2, partition_for_key
@@ -332,12 +331,3 @@ def test_at_most_once_does_not_wait_for_the_broker(
     with Producer(broker.address, delivery="at-most-once") as sender:
         assert sender.send(name, "v").result(WAIT_S).offset == -1
     assert consumer_of(name).poll(WAIT_S).value == "v"
-
-
-def test_a_pattern_names_topics(producer: Producer, make_topic: Make, consumer_of: Make) -> None:
-    name = make_topic()
-    producer.send(name, "v").result(WAIT_S)
-    consumer: Consumer[str] = consumer_of(re.compile(f"^{name}$"))
-    found = consumer.poll(WAIT_S)
-    assert found
-    assert found.value == "v"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
@@ -11,7 +12,9 @@ from tests.broker_process import BrokerProcess
 from tests.group_stage import wait_until
 
 from penstock import AsyncConsumer, AsyncProducer, Consumer, Producer
-from penstock.sdk import Fenced, Misconfigured, PenstockError
+from penstock.client.cluster import WireClient
+from penstock.client.transactions import describe_transaction
+from penstock.sdk import Fenced, Misconfigured, PenstockError, TransactionAborted
 
 Make = Callable[..., Any]
 
@@ -78,7 +81,7 @@ def test_of_two_producers_with_one_id_the_older_is_fenced(
     write(old, "old")
     write(new, "new")
     for _ in range(2):
-        with pytest.raises(Fenced, match="a newer one goes on"):
+        with pytest.raises(Fenced, match="a newer client has its id"):
             write(old, "zombie")
     write(new, "newer")
     new.close()
@@ -238,3 +241,107 @@ def test_what_a_process_that_died_has_left_open_holds_nobody_up(
     assert found == ["0", "1", "2"]
     with pytest.raises(Fenced):
         dying.close()
+
+
+@pytest.mark.parametrize("call", ["flush", "result", "send", "poll"])
+def test_whichever_call_hears_of_it_says_that_the_producer_is_fenced(
+    call: str, broker: BrokerProcess, make_topic: Make
+) -> None:
+    name = make_topic()
+    old, new = transactional(broker, name), transactional(broker, name)
+    old.transaction().begin()
+    old.send(name, "before").result(30)
+    with new.transaction():
+        new.send(name, "by the newer one")
+
+    def go_on() -> None:
+        for _ in range(1000):
+            sending = old.send(name, "by a zombie")
+            if call == "flush":
+                old.flush()
+            elif call == "result":
+                sending.result(30)
+            elif call == "poll":
+                old.poll(0.1)
+            else:
+                time.sleep(0.01)
+
+    with pytest.raises(Fenced):
+        go_on()
+    with pytest.raises(Fenced):
+        old.send(name, "again")
+    with pytest.raises(Fenced):
+        old.close()
+    new.close()
+
+
+def test_a_transaction_that_was_aborted_is_not_committed_in_silence(
+    broker: BrokerProcess, make_topic: Make, consumer_of: Make
+) -> None:
+    """Also if the exception that told of it was passed over."""
+    name = make_topic()
+    producer, reader = transactional(broker, name), consumer_of(name, delivery="exactly-once")
+    with transactional(broker, f"{name}-first") as first, first.transaction():
+        first.send(name, "to be read")
+    assert reader.poll(30).value == "to be read"
+    with pytest.raises(Fenced), producer.transaction() as txn:  # noqa: PT012
+        producer.send(name, "nobody will see it").result(30)
+        with transactional(broker, name) as newer, newer.transaction():
+            newer.send(name, "seen")
+        with pytest.raises(Fenced):
+            txn.send_offsets(reader)
+    with pytest.raises(Fenced):
+        txn.commit()
+    with pytest.raises(Fenced):
+        producer.close()
+    seen = committed_values(consumer_of(name, group="others", delivery="exactly-once"))
+    assert seen == ["to be read", "seen"]
+
+
+def test_what_was_given_up_or_not_begun_cannot_be_committed(
+    broker: BrokerProcess, make_topic: Make
+) -> None:
+    name = make_topic()
+    with transactional(broker, name) as producer:
+        with pytest.raises(PenstockError, match="not begun"):
+            producer.transaction().commit()
+        with producer.transaction() as txn:
+            producer.send(name, "given up").result(30)
+            txn.abort()
+            with pytest.raises(TransactionAborted, match="aborted before"):
+                txn.commit()
+        with producer.transaction() as txn:
+            producer.send(name, "seen").result(30)
+            txn.commit()
+            txn.commit()
+
+
+def test_a_transaction_that_was_open_for_too_long_says_that_this_may_be_the_cause(
+    broker: BrokerProcess, make_topic: Make
+) -> None:
+    name = make_topic()
+    short = {"transaction.timeout.ms": 1000, "message.timeout.ms": 1000}
+    producer = transactional(broker, name, settings=short)
+    transaction = producer.transaction()
+    transaction.begin()
+    producer.send(name, "too late").result(30)
+    with WireClient(broker.address) as client:
+        told = f"writer-of-{name}"
+        wait_until(
+            lambda: describe_transaction(client, told).state == "CompleteAbort", "it is aborted"
+        )
+    with pytest.raises(Fenced, match=r"open for longer than transaction\.timeout\.ms"):
+        transaction.commit()
+    with pytest.raises(Fenced):
+        producer.close()
+
+
+def test_a_timeout_that_brokers_do_not_allow_names_the_settings(
+    broker: BrokerProcess, make_topic: Make
+) -> None:
+    long = {"transaction.timeout.ms": 1_000_000_000}
+    producer = transactional(broker, make_topic(), settings=long)
+    with pytest.raises(PenstockError, match=r"lower the setting transaction\.timeout\.ms"):
+        producer.transaction().begin()
+    with pytest.raises(PenstockError):
+        producer.close()

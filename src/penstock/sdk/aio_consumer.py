@@ -12,6 +12,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack, overload
 from penstock.sdk.aio_exactly_once import AsyncBatch, batches_in_transactions
 from penstock.sdk.aio_producer import AsyncProducer
 from penstock.sdk.arguments import Options, Topics, check_size
+from penstock.sdk.checks import check_handler, check_seconds
 from penstock.sdk.consumer import TAKE, Consumer
 from penstock.sdk.errors import Misconfigured, NotDeserializable, PenstockError
 from penstock.sdk.exactly_once import Batches
@@ -99,6 +100,7 @@ class AsyncConsumer(Generic[V]):
         self, handler: Callable[[Message[V]], Awaitable[object]], **options: Unpack[Failing]
     ) -> int:
         """Awaits the handler for one message after the other; how many it was."""
+        check_handler(handler)
         count = 0
         with graveyard_of(self.consumer, options) as graveyard:
             messages = aiter(self)
@@ -144,6 +146,11 @@ class AsyncConsumer(Generic[V]):
         if self.consumer.delivery is not Delivery.EXACTLY_ONCE:
             raise Misconfigured('transactions need AsyncConsumer(..., delivery="exactly-once")')
         check_size(max_messages)
+        check_seconds("max_seconds", max_seconds)
+        if not isinstance(producer, AsyncProducer):
+            raise Misconfigured(
+                f"transactions() was given {producer!r}: give a penstock.AsyncProducer"
+            )
         batches = Batches(self.consumer, producer.producer, max_messages, max_seconds)
         return batches_in_transactions(batches, self._worker)
 

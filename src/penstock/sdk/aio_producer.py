@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Self, TypedDict, Unpack, overload
@@ -211,10 +212,12 @@ class AsyncProducer(Generic[V_contra]):
             self._look = loop.call_later(LOOK_EVERY_S, self._look_now, loop)
 
     def _look_now(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Whatever comes of it, the next look is soon: others wait for theirs."""
+        """Whatever comes of it, the next look is soon: others wait for theirs. What is fatal is
+        told by the next call."""
         self._look, served = None, 0
         try:
-            served = self.producer.poll(0)
+            with suppress(PenstockError):
+                served = self.producer.poll(0)
         finally:
             if len(self.producer):
                 self._pause_s = LOOK_EVERY_S if served else min(2 * self._pause_s, LOOK_EVERY_S_MAX)

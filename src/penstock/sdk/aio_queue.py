@@ -16,7 +16,7 @@ from penstock.client.share_held import Held
 from penstock.client.share_member import ShareMember
 from penstock.sdk.aio_producer import AsyncProducer
 from penstock.sdk.arguments import check_size
-from penstock.sdk.checks import check_callable, check_seconds, check_whole
+from penstock.sdk.checks import check_handler, check_seconds, check_whole
 from penstock.sdk.errors import Empty, Misconfigured, NotDeserializable, PenstockError, TimedOut
 from penstock.sdk.job import AsyncJob
 from penstock.sdk.outgoing import HeadersGiven
@@ -172,7 +172,7 @@ class AsyncQueue(Generic[V]):
         backoff: float = 1.0,
     ) -> int:
         """As `Queue.work`, in so many tasks. Who is cancelled gives back what is being done."""
-        check_callable("handler", handler)
+        check_handler(handler)
         check_whole("concurrency", concurrency, 1, 10_000)
         check_seconds("backoff", backoff)
         await asyncio.to_thread(self.desk.prefer_prefetch, 2 * concurrency)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from penstock.sdk.checks import check_callable, check_method, check_seconds, check_whole
@@ -37,11 +37,50 @@ class Options(TypedDict, total=False):
 def topic_names(topics: Topics) -> list[str]:
     """As librdkafka takes them: a pattern begins with a circumflex."""
     if isinstance(topics, re.Pattern):
-        return [topics.pattern if topics.pattern.startswith("^") else f"^.*({topics.pattern})"]
-    names = [topics] if isinstance(topics, str) else list(topics)
+        return [_pattern(topics)]
+    names = [topics] if isinstance(topics, str) else _all_of(topics)
     if not names or not all(names):
         raise Misconfigured("no topic is named: give a name, several, or a pattern")
+    return [_anywhere(name) if name.startswith("^") else name for name in names]
+
+
+def _all_of(topics: Any) -> list[str]:
+    names = list(topics) if isinstance(topics, Iterable) else [topics]
+    for name in names:
+        if not isinstance(name, str):
+            raise Misconfigured(
+                f"topic {name!r} is no name: give names as text, or re.compile(...) by itself"
+            )
     return names
+
+
+def _pattern(given: re.Pattern[Any]) -> str:
+    """Brokers are not sent flags, and without them it would be another pattern."""
+    if not isinstance(given.pattern, str):
+        raise Misconfigured(f"the pattern {given.pattern!r} is not of text: names of topics are")
+    if given.flags & ~re.UNICODE:
+        raise Misconfigured(
+            f"{given!r} has flags, which brokers do not know: say it in the pattern itself, as in "
+            "[Oo]rders"
+        )
+    return _anywhere(given.pattern)
+
+
+def _anywhere(pattern: str) -> str:
+    """What `search` would find, also where a name is to be matched as a whole, as by brokers in
+    groups of the consumer protocol."""
+    return f"^.*({pattern}).*$"
+
+
+def is_named(topic: str, names: Sequence[str]) -> bool:
+    """By one of these names, or patterns. What only brokers can read as a pattern names nothing."""
+    for name in names:
+        try:
+            if name == topic or (name.startswith("^") and re.match(name, topic)):
+                return True
+        except re.error:
+            continue
+    return False
 
 
 def check_size(max_messages: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import iscoroutine
 from typing import Any
 
 from penstock.client.connection import parse_addresses
@@ -41,6 +42,22 @@ def check_text(word: str, given: object) -> None:
 def check_callable(word: str, given: object) -> None:
     if given is not None and not callable(given):
         raise Misconfigured(f"{word}={given!r} cannot be called: give a function, or leave it out")
+
+
+def check_handler(given: object) -> None:
+    """Before messages are lost by it: what cannot be called fails for each of them."""
+    if not callable(given):
+        raise Misconfigured(f"handler={given!r} cannot be called: give a function of one argument")
+
+
+def check_outcome(handler: object, outcome: object) -> None:
+    """Of a plain call: a coroutine has done nothing yet, and would not be awaited."""
+    if iscoroutine(outcome):
+        outcome.close()
+        raise Misconfigured(
+            f"the handler {handler!r} is a coroutine function, and nobody awaits it here, so "
+            "nothing was processed: use AsyncConsumer or AsyncQueue, or a plain function"
+        )
 
 
 def check_settings(given: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from penstock.sdk import semantics
-from penstock.sdk.checks import check_addresses, check_settings
+from penstock.sdk.checks import check_addresses, check_settings, check_text
 from penstock.sdk.errors import Misconfigured, TopicNotFound
 from penstock.sdk.semantics import Delivery, Protocol, Settings, Tune, chosen, merged
 from penstock.sdk.starting import Start, reset_word
@@ -23,6 +23,8 @@ def producer_settings(
 ) -> dict[str, Any]:
     check_addresses(bootstrap)
     check_settings(given)
+    if transactional_id is not None:
+        check_text("transactional_id", transactional_id)
     tuned = semantics.PRODUCER_TUNE[chosen(Tune, "tune", tune)]
     promise = f'delivery="{delivery}"'
     if (delivery is Delivery.EXACTLY_ONCE) != bool(transactional_id):
@@ -49,6 +51,7 @@ def consumer_settings(
     check_settings(given)
     if not group:
         raise Misconfigured("group= is empty: give the name under which offsets are kept")
+    check_text("group", group)
     changeable = (*semantics.ALWAYS_CONSUMER, *semantics.CONSUMER_TUNE[tune])
     made = merged(f'delivery="{delivery}"', semantics.CONSUMER[delivery], changeable, given)
     made |= {

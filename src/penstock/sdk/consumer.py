@@ -9,11 +9,18 @@ from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
 import confluent_kafka
 
-from penstock.sdk.arguments import Options, Topics, check_options, check_size, topic_names
+from penstock.sdk.arguments import (
+    Options,
+    Topics,
+    check_options,
+    check_size,
+    is_named,
+    topic_names,
+)
 from penstock.sdk.aside import Aside
 from penstock.sdk.breath import Breath
 from penstock.sdk.buffer import Buffer
-from penstock.sdk.checks import INT64_MAX, check_whole
+from penstock.sdk.checks import INT64_MAX, check_seconds, check_whole
 from penstock.sdk.commits import Commits
 from penstock.sdk.connecting import consumer_settings, created, reach
 from penstock.sdk.deduplication import Window
@@ -187,6 +194,9 @@ class Consumer(Generic[V]):
         if self.delivery is not Delivery.EXACTLY_ONCE:
             raise Misconfigured('transactions need Consumer(..., delivery="exactly-once")')
         check_size(max_messages)
+        check_seconds("max_seconds", max_seconds)
+        if not isinstance(producer, Producer):
+            raise Misconfigured(f"transactions() was given {producer!r}: give a penstock.Producer")
         return batches_in_transactions(Batches(self, producer, max_messages, max_seconds))
 
     # What counts as read.
@@ -212,6 +222,10 @@ class Consumer(Generic[V]):
 
     def member_id(self) -> str:
         return str(self._rdkafka.memberid())
+
+    def reads(self, topic: str) -> bool:
+        """Whether it is one of those that were asked for."""
+        return is_named(topic, self._topics)
 
     # Where to read.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from penstock.sdk.checks import check_handler, check_outcome, check_seconds, check_text, check_whole
 from penstock.sdk.dead_letters import headers_for
 from penstock.sdk.errors import Misconfigured, NotDeserializable
 from penstock.sdk.producer import Producer
@@ -67,6 +68,7 @@ class Graveyard:
 def process(
     consumer: Consumer[V], handler: Callable[[Message[V]], object], options: Failing
 ) -> int:
+    check_handler(handler)
     count = 0
     with graveyard_of(consumer, options) as graveyard:
         messages = iter(consumer)
@@ -92,8 +94,8 @@ def _handle(
 ) -> None:
     while True:
         try:
-            handler(message)
-            return
+            outcome = handler(message)
+            break
         except Exception as error:
             pause_s = attempts.pause_s()
             if pause_s is None:
@@ -101,13 +103,14 @@ def _handle(
                 return
         time.sleep(pause_s)
         consumer.stay_alive()
+    check_outcome(handler, outcome)
 
 
 @contextmanager
 def graveyard_of(consumer: Consumer[Any], options: Failing) -> Iterator[Graveyard]:
     """With the producer that was given, or one of our own."""
     topic, given = options.get("dead_letters"), options.get("producer")
-    check(consumer.delivery, options)
+    check(consumer, options)
     if given is not None or topic is None:
         yield Graveyard(consumer.group, given, topic)
         return
@@ -117,12 +120,40 @@ def graveyard_of(consumer: Consumer[Any], options: Failing) -> Iterator[Graveyar
         yield Graveyard(consumer.group, made, topic)
 
 
-def check(delivery: Delivery, options: Failing) -> None:
-    if delivery is Delivery.EXACTLY_ONCE:
+def check(consumer: Consumer[Any], options: Failing) -> None:
+    if consumer.delivery is Delivery.EXACTLY_ONCE:
         raise Misconfigured(
             "process() commits by itself; with exactly-once, use `consumer.transactions(producer)`"
         )
-    if options.get("retries", 0) < 0 or options.get("backoff", 0) < 0:
-        raise Misconfigured("retries= and backoff= of process() cannot be below zero")
-    if not isinstance(options.get("producer"), Producer | None):
+    for word in options:
+        if word not in Failing.__annotations__:
+            words = ", ".join(Failing.__annotations__)
+            raise Misconfigured(f"process() has no {word}=: give {words}")
+    check_whole("retries", options.get("retries", 0), 0)
+    check_seconds("backoff", options.get("backoff", 0))
+    _check_topic(consumer, options.get("dead_letters"))
+    _check_producer(options.get("producer"))
+
+
+def _check_topic(consumer: Consumer[Any], topic: str | None) -> None:
+    if topic is None:
+        return
+    check_text("dead_letters", topic)
+    if consumer.reads(topic):
+        raise Misconfigured(
+            f"dead_letters={topic!r} is what this consumer reads: each letter would come back, and "
+            "be buried again, for ever; give another topic"
+        )
+
+
+def _check_producer(given: object) -> None:
+    """A letter has to be there before its original counts as processed."""
+    if given is None:
+        return
+    if not isinstance(given, Producer):
         raise Misconfigured("producer= of process() is to be a penstock.Producer, or left out")
+    if given.delivery is not Delivery.AT_LEAST_ONCE:
+        raise Misconfigured(
+            f'producer= of process() has delivery="{given.delivery}": letters are sent one by one, '
+            'and waited for; give one with delivery="at-least-once", or leave it out'
+        )

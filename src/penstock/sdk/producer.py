@@ -334,6 +334,8 @@ class Producer(Generic[V_contra]):
         failure = self._reports.failure(keep=self._transaction is not None)
         if failure is None:
             return
+        if self._reports.final:
+            raise self._reports.final
         if self._transaction:
             raise TransactionAborted(f"{failure}; the transaction is aborted", failure.code)
         raise failure
@@ -387,6 +389,10 @@ class Producer(Generic[V_contra]):
             return PenstockError(
                 "with exactly-once, messages are sent inside `with producer.transaction():`"
             )
+        if error.code() == KafkaError._FATAL:
+            self._reports.poll()  # which raises why, unless it is known by now
+            if self._reports.final:
+                return self._reports.final
         about = f"the message with key {key!r} to topic {topic} was not sent"
         plain = translated(about, error)
         if type(plain) is not PenstockError:

@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
 from penstock.sdk.arguments import check_size
-from penstock.sdk.checks import check_callable, check_seconds, check_whole
+from penstock.sdk.checks import check_handler, check_seconds, check_whole
 from penstock.sdk.errors import Empty, Misconfigured, PenstockError
 from penstock.sdk.job import Job
 from penstock.sdk.outgoing import HeadersGiven
@@ -239,7 +239,7 @@ class Queue(Generic[V]):
         rejected; with any other exception it comes again, after `backoff` seconds the first time,
         and twice as many each further time.
         """
-        check_callable("handler", handler)
+        check_handler(handler)
         check_whole("concurrency", concurrency, 1, 10_000)
         check_seconds("backoff", backoff)
         return Crew(self, handler, concurrency, backoff).run()

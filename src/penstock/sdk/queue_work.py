@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.client.errors import ClientError
 from penstock.client.share_held import OnDone
+from penstock.sdk.checks import check_outcome
 from penstock.sdk.errors import Empty, NotDeserializable, PenstockError
 from penstock.sdk.job import Facts, Job, Reject
 from penstock.sharing.acknowledging import Answer
@@ -89,9 +90,10 @@ class Crew(Generic[V]):
     def _do(self, job: Job[V]) -> tuple[Answer, int]:
         """What to say of it. Only what ends the program is raised."""
         try:
-            self._handler(job)
+            outcome = self._handler(job)
         except Exception as error:
             return verdict(job, error, self._backoff_s)
+        check_outcome(self._handler, outcome)
         return Answer.ACCEPT, 0
 
 

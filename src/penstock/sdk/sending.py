@@ -66,6 +66,11 @@ class Sending(msgspec.Struct, gc=False, eq=False):
             logging.getLogger("penstock.sdk").exception("on_delivery has failed")
 
     @property
+    def error(self) -> KafkaError | None:
+        """What librdkafka says of it; None if it has arrived, or is on its way."""
+        return self._error
+
+    @property
     def is_done(self) -> bool:
         return self._message is not None
 

@@ -17,7 +17,7 @@ from penstock.sdk.errors import (
     TransactionAborted,
 )
 from penstock.sdk.semantics import Delivery
-from penstock.sdk.translation import kind_of, told, translated
+from penstock.sdk.translation import error_of, kind_of, told, translated
 
 if TYPE_CHECKING:
     from penstock.sdk.consumer import Consumer
@@ -27,6 +27,7 @@ STEP_S_MAX = 5.0
 """For one attempt; librdkafka goes on where it was with the next."""
 PAUSE_S = 0.02
 GIVEN_UP = "make another producer with its transactional id, which ends what is left open"
+NOT_BEGUN = "transaction, commit: it was not begun; `with producer.transaction():` does that"
 WAYS_OUT = {"commit": "commit"}
 """What is to be called when a step has timed out, where that is not `abort`."""
 
@@ -39,6 +40,10 @@ class Transaction:
         self._rdkafka = rdkafka
         self._is_open = False
         self._is_aborting = False
+        self._is_given_up = False
+        """By whoever has it: at its end there is nothing to be done then."""
+        self._lost: PenstockError | None = PenstockError(NOT_BEGUN)
+        """Why it cannot be committed."""
         self._consumers: list[Consumer[Any]] = []
         """Which go back if this fails."""
 
@@ -53,7 +58,8 @@ class Transaction:
         trace: TracebackType | None,
     ) -> None:
         if error is None:
-            self.commit()
+            if self._is_open or not self._is_given_up:
+                self.commit()
             return
         try:
             self.abort()
@@ -67,7 +73,7 @@ class Transaction:
 
     def begin(self) -> None:
         self._producer.begin(self)
-        self._is_open = True
+        self._is_open, self._is_given_up, self._lost = True, False, None
 
     def send_offsets(self, consumer: Consumer[Any]) -> None:
         """What the consumer has handed out counts as read if, and only if, this is committed. If
@@ -90,26 +96,34 @@ class Transaction:
             )
 
     def commit(self) -> None:
-        """Returns when it is committed. Else it is aborted, and TransactionAborted says why."""
+        """Returns when it is committed. Else it is aborted, and TransactionAborted says why; so it
+        does if that was before, and whoever was told has passed over it."""
+        if self._is_aborting and self._is_open:
+            self._abort()
+        if self._lost is not None:
+            raise self._lost
         if not self._is_open:
             return
-        if self._is_aborting:
-            self.abort()
-            raise TransactionAborted("transaction, commit: it was aborted before")
         try:
             self.steadily("commit", self._rdkafka.commit_transaction)
         except BaseException as error:
             self._send_back()
-            if getattr(error, "code", "") == "_STATE":  # an interrupted call has ended it
+            if isinstance(error, PenstockError) and error.code == "_STATE":
+                # an interrupted call has ended it
+                self._lost = error
                 self._over()
             raise
         self._over()
 
     def abort(self) -> None:
         """After TimedOut, it is to be called again."""
-        if not self._is_open:
-            return
+        if self._is_open:
+            self._is_given_up = True
+            self._abort()
+
+    def _abort(self) -> None:
         self._is_aborting = True
+        self._lost = self._lost or TransactionAborted("transaction, commit: it was aborted before")
         self._send_back()
         try:
             self.steadily("abort", self._rdkafka.abort_transaction)
@@ -136,9 +150,11 @@ class Transaction:
             try:
                 call(min(left_s, STEP_S_MAX))
                 return
-            except KafkaException as failure:
-                error = failure.args[0]
-                if not error.retriable() or time.monotonic() >= deadline:
+            except (KafkaException, SystemError) as failure:
+                error, is_late = error_of(failure), time.monotonic() >= deadline
+                if error is None and is_late:
+                    raise
+                if error is not None and (is_late or not error.retriable()):
                     raise self._failure(step, error) from None
                 time.sleep(PAUSE_S)
 
@@ -149,14 +165,16 @@ class Transaction:
             if not isinstance(final, Fenced):
                 final = PenstockError(f"{final}; {GIVEN_UP}", final.code)
             self._producer.give_up(final)
+            self._lost = final
             self._over()
             return final
         if error.txn_requires_abort():
-            if step != "abort":
-                self.abort()
-            return TransactionAborted(
+            self._lost = TransactionAborted(
                 f"{told(about, error)}: it was aborted, and can be tried again", error.name()
             )
+            if step != "abort":
+                self._abort()
+            return self._lost
         if error.retriable():
             return TimedOut(
                 f"{told(about, error)}. The transaction is not over: call its "

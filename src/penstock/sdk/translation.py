@@ -41,8 +41,9 @@ KINDS: tuple[tuple[frozenset[int], type[PenstockError], str], ...] = (
     (
         _FENCED,
         Fenced,
-        "end this client: a newer one goes on with its work. Two that are to work side by side "
-        "need ids of their own",
+        "a newer client has its id, and goes on with its work: end this one. Two that are to work "
+        "side by side need ids of their own. Or its transaction was open for longer than "
+        "transaction.timeout.ms: make another producer with the id, and shorter transactions",
     ),
     (_LATE, TimedOut, "look whether the brokers are up, or allow more time"),
     (_WRONG, Misconfigured, "correct the settings"),
@@ -58,6 +59,13 @@ _LOCAL_ADVICE = {
     KafkaError._PURGE_INFLIGHT: "it was given up with its transaction or at close",
     KafkaError.MSG_SIZE_TOO_LARGE: (
         "make it smaller, or raise the topic's max.message.bytes and the setting message.max.bytes"
+    ),
+    KafkaError.INVALID_TRANSACTION_TIMEOUT: (
+        "lower the setting transaction.timeout.ms, or raise transaction.max.timeout.ms of the "
+        "brokers"
+    ),
+    KafkaError.TOPIC_EXCEPTION: (
+        "a name has up to 249 letters of ASCII, digits, dots, hyphens and underscores"
     ),
     KafkaError._BAD_MSG: "it was damaged on its way, or on a disk: look at the brokers' logs",
 }
@@ -84,6 +92,14 @@ def told(about: str, error: KafkaError) -> str:
     words = error.str().replace("Local: ", "").replace("Broker: ", "").rstrip(".")
     advice = advice_on(error)
     return f"{about}: {words} ({error.name()})" + (f"; {advice}" if advice else "")
+
+
+def error_of(failure: KafkaException | SystemError) -> KafkaError | None:
+    """A fatal error comes out of whichever call hears of it. If another callback had its turn after
+    that, it is the cause of a SystemError, or is lost."""
+    found = failure.__cause__ if isinstance(failure, SystemError) else failure
+    error = found.args[0] if isinstance(found, KafkaException) else None
+    return error if isinstance(error, KafkaError) else None
 
 
 def translated(about: str, failure: KafkaException | KafkaError) -> PenstockError:

@@ -10,6 +10,7 @@ import atexit
 import logging
 import os
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -29,7 +30,8 @@ def watch(producer: Producer[Any]) -> None:
 
 
 def end(producer: Producer[Any], limit_s: float) -> None:
-    producer.poll(0)  # librdkafka's log lines count as waiting, too, until they are served
+    with suppress(PenstockError):  # which `close` tells, too
+        producer.poll(0)  # librdkafka's log lines count as waiting, too, until they are served
     waiting, lost, why = len(producer) if producer.router.counts else 0, 0, ""
     producer.timeout = min(producer.timeout, limit_s)
     try:

@@ -156,9 +156,25 @@ def test_what_ends_the_program_ends_all_workers_and_gives_the_job_back(make: Mak
     assert make().get(WAIT_S).delivery_count == 2
 
 
+def test_a_handler_that_nobody_awaits_is_refused_and_its_job_comes_again(make: Make) -> None:
+    queue = make()
+    queue.put("precious")
+
+    async def handle(_: Job[str]) -> None: ...
+
+    with pytest.raises(Misconfigured, match="AsyncQueue"):
+        queue.work(handle, concurrency=2)
+    job = make().get(WAIT_S)
+    assert (job.value, job.delivery_count) == ("precious", 2)
+
+
 @pytest.mark.parametrize("options", [{"concurrency": 0}, {"backoff": -1}])
 def test_arguments_that_cannot_be_are_said(make: Make, options: dict[str, Any]) -> None:
     with pytest.raises(Misconfigured):
         make().work(print, **options)
-    with pytest.raises(Misconfigured):
-        make().work("handler")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("handler", ["handler", None])
+def test_what_is_no_handler_is_given_no_job(make: Make, handler: Any) -> None:
+    with pytest.raises(Misconfigured, match="handler"):
+        make().work(handler)

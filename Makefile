@@ -8,6 +8,9 @@ WORKERS ?= 3
 DURATION ?= 60
 SEEDS ?= 50
 
+# Tests start Python some thousand times. What is compiled once is kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup run demo test most spark again lint format compat bench fuzz sim chaos generate clean
 
 help:
@@ -73,3 +76,4 @@ chaos: setup ## broker processes on every store that meet with faults by chance,
 clean: ## remove what was built
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src -name '*.so' -delete
+	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +

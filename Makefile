@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-WORKERS ?= 3
+WORKERS ?= 4
 DURATION ?= 60
 SEEDS ?= 50
 
@@ -32,7 +32,7 @@ demo: setup ## the main job from end to end, with what it does printed
 test: most spark ## the suite; what needs Spark after the rest, which has the machine for itself
 
 most: setup ## the suite but for Spark
-	$(BIN)/pytest -q -m "not chaos" -n $(WORKERS) --ignore=tests/compat --ignore=tests/spark
+	$(BIN)/pytest -q -m "not chaos" -n $(WORKERS) --dist worksteal --ignore=tests/compat --ignore=tests/spark
 
 spark: setup ## what needs Spark
 	$(BIN)/pytest -q -m "not chaos" -n 2 tests/spark

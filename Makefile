@@ -4,9 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-WORKERS ?= 3
+WORKERS ?= 4
 DURATION ?= 60
 SEEDS ?= 50
+
+# Tests start Python some thousand times. What is compiled once is kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run demo test most spark again lint format compat bench fuzz sim chaos generate clean
 
@@ -29,7 +32,7 @@ demo: setup ## the main job from end to end, with what it does printed
 test: most spark ## the suite; what needs Spark after the rest, which has the machine for itself
 
 most: setup ## the suite but for Spark
-	$(BIN)/pytest -q -m "not chaos" -n $(WORKERS) --ignore=tests/compat --ignore=tests/spark
+	$(BIN)/pytest -q -m "not chaos" -n $(WORKERS) --dist worksteal --ignore=tests/compat --ignore=tests/spark
 
 spark: setup ## what needs Spark
 	$(BIN)/pytest -q -m "not chaos" -n 2 tests/spark
@@ -73,3 +76,4 @@ chaos: setup ## broker processes on every store that meet with faults by chance,
 clean: ## remove what was built
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src -name '*.so' -delete
+	find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +

@@ -8,6 +8,9 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
+
+from tests.forked import Forked
 
 READY = re.compile(r"penstock ready: broker (\d+) at (.+):(\d+)\n")
 
@@ -18,9 +21,11 @@ class BrokerProcess:
         self.options = options
         self.wrapper: tuple[str, ...] = ()
         """A command to start it with, such as prlimit."""
+        self.is_forked = True
+        """From a process that has loaded all it needs: most of a start is that."""
         self.port = 0
         self.log_path = data_dir.with_name(data_dir.name + ".stderr")
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[str] | Forked | None = None
 
     @property
     def address(self) -> str:
@@ -39,17 +44,7 @@ class BrokerProcess:
     def start(self) -> BrokerProcess:
         """Returns once it accepts connections; the same port again after a restart."""
         with self.log_path.open("a") as log:
-            self._process = subprocess.Popen(
-                [
-                    *self.wrapper,
-                    *(sys.executable, "-m", "penstock", "serve"),
-                    *("--listen", self.address, "--data-dir", str(self.data_dir), *self.options),
-                ],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            )
+            self._process = self._begin(log)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         found = READY.fullmatch(line)
@@ -58,6 +53,19 @@ class BrokerProcess:
             raise AssertionError(f"the broker did not start: {line!r}\n{self.log}")
         self.port = int(found[3])
         return self
+
+    def _begin(self, log: IO[str]) -> subprocess.Popen[str] | Forked:
+        listen = ("--listen", self.address)
+        command = ("serve", *listen, "--data-dir", str(self.data_dir), *self.options)
+        if self.is_forked and not self.wrapper:
+            return Forked(command, stderr=log.fileno())
+        return subprocess.Popen(
+            [*self.wrapper, sys.executable, "-m", "penstock", *command],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
 
     def kill(self) -> None:
         """As a crash does it: kill -9."""

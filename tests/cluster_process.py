@@ -300,6 +300,14 @@ class Cluster:
             known = "\n".join(f"{each.node_id} knows {_of(each, topic)}" for each in self.all_well)
             raise AssertionError(f"{error}\n{known}") from None
 
+    def wait_partitions(self, topic: str, count: int) -> None:
+        """All who are well tell clients of so many: a producer that asks another would be told that
+        the last of them is not there."""
+        self.wait(
+            lambda: all(len(_of(each, topic)) == count for each in self.all_well),
+            f"all know {count} partitions of {topic}",
+        )
+
     def wait(self, holds: Callable[[], Any], what: str) -> Any:
         try:
             return wait_until(holds, what)

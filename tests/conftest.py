@@ -59,7 +59,9 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """One broker for all tests that do no harm to it."""
-    running = BrokerProcess(tmp_path_factory.mktemp("broker") / "data").start()
+    running = BrokerProcess(tmp_path_factory.mktemp("broker") / "data")
+    running.is_forked = False  # one at least is started as users do it
+    running.start()
     yield running
     assert running.stop() == 0
     assert "Traceback" not in running.log

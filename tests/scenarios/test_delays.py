@@ -260,7 +260,7 @@ async def test_aiokafka_sends_and_reads_delayed_messages(
     await consumer.start()
     try:
         for number in range(3):
-            headers = [(AFTER, b"%d" % (300 - 100 * number)), ("n", b"%d" % number)]
+            headers = [(AFTER, b"%d" % (1500 - 500 * number)), ("n", b"%d" % number)]
             await producer.send_and_wait(delays, b"%d" % number, headers=headers)
         async with asyncio.timeout(WAIT_S):
             found = [await consumer.getone() for _ in range(3)]

@@ -107,6 +107,18 @@ def test_what_a_living_worker_left_uncommitted_may_not_come_again_but_after_a_br
     check_at_least_once(again, SENT, broker_killed=True)
 
 
+def test_who_has_a_partition_again_after_a_broken_broker_begins_with_what_was_not_committed() -> (
+    None
+):
+    lost = [did(1, 0), commit(2, "committed", 0, 1), did(3, 1), told(4, "lost")]
+    rest = [did(6, 1), did(7, 2), commit(8, "committed", 1, 3)]
+    again = run(a=[*lost, *rest])
+    fails(check_at_least_once, again, SENT, match="after a commit")
+    check_at_least_once(again, SENT, broker_killed=True)
+    behind = run(a=[*lost, did(5, 0), commit(5.5, "committed", 0, 1), *rest])
+    fails(check_at_least_once, behind, SENT, match="after a commit", broker_killed=True)
+
+
 def test_at_most_once_allows_a_gap_where_a_worker_was_killed_and_only_there() -> None:
     first = [commit(1, "committing", 0, 1), did(2, 0), commit(3, "committing", 1, 2)]
     check_at_most_once(run({"a": 4}, a=first, b=[did(5, 2)]), SENT)

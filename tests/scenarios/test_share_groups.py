@@ -55,9 +55,16 @@ def produce(
     topic: str = "orders",
 ) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": broker.address, "log_level": 0})
+    errors: list[Any] = []
+
+    def delivered(error: Any, _: Any) -> None:
+        errors.extend([error] if error else [])
+
     for value in values:
-        producer.produce(topic, str(value).encode(), partition=value % partitions)
+        place = value % partitions
+        producer.produce(topic, str(value).encode(), partition=place, on_delivery=delivered)
     assert producer.flush(WAIT_S) == 0
+    assert not errors
 
 
 def consume(members: list[Any], wanted: Iterable[int]) -> list[int]:
@@ -146,5 +153,6 @@ def test_a_group_goes_on_when_its_coordinators_broker_is_killed(
         produce(cluster, range(20, 40), topic=topic)
         assert set(range(20, 40)) <= set(consume([one, two], range(20, 40)))
         penstock(cluster.address, "topic", "alter", topic, "--partitions", "3")
+        cluster.wait_partitions(topic, 3)
         produce(cluster, range(41, 60, 3), partitions=3, topic=topic)
         assert set(range(41, 60, 3)) <= set(consume([one, two], range(41, 60, 3)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.sdk.reading import SOON_S, read_async, values
 
 from penstock import AsyncConsumer, AsyncProducer, Producer
 from penstock.sdk import (
@@ -38,8 +39,8 @@ async def test_what_was_sent_is_read(broker: BrokerProcess, make_topic: Make) ->
         places = await asyncio.gather(*(producer.send(name, str(n)) for n in range(1, 300)))
     assert [place.offset for place in places] == list(range(1, 300))
     async with reading(broker, name) as consumer:
-        found = [message async for message in consumer]
-    assert [message.value for message in found] == [str(number) for number in range(300)]
+        found = await read_async(consumer, 300)
+    assert values(found) == [str(number) for number in range(300)]
     assert found[0].tags == {"a": "b"}
 
 
@@ -149,7 +150,9 @@ async def test_a_batch_that_nobody_waits_for_any_more_is_handed_out_later(
             await waiting
         found: list[str] = []
         async for batch in consumer.batches(10):
-            found += [message.value for message in batch]
+            found += values(batch)
+            if len(found) >= 30:
+                consumer.consumer.idle_timeout = SOON_S
     assert found == [str(number) for number in range(30)]
 
 
@@ -235,6 +238,8 @@ async def test_dead_letters(broker: BrokerProcess, producer: Producer, make_topi
 
     async def handle(message: Message[int]) -> None:
         handled.append(message.value)
+        if message.value == 4:
+            consumer.consumer.idle_timeout = SOON_S
         if message.value == 2:
             raise ValueError("no")
 
@@ -243,7 +248,7 @@ async def test_dead_letters(broker: BrokerProcess, producer: Producer, make_topi
         await consumer.process(handle, retries=1, backoff=0.001, dead_letters=dead)
     assert handled == [1, 2, 2, 4]
     async with reading(broker, dead) as consumer:
-        letters = [message async for message in consumer]
+        letters = await read_async(consumer, 2)
     assert [letter.value for letter in letters] == ["2", "nothing"]
     assert letters[1].tags["__dlq.errors.offset"] == "2"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.sdk.reading import SOON_S, WAIT_S, read, values
 
 from penstock import AsyncConsumer, AsyncProducer, Consumer, Producer
 from penstock.sdk import Json, Misconfigured, NotDeserializable, TimedOut, TransactionAborted
 from penstock.testing import Broker, running_broker
 
 Make = Callable[..., Any]
-WAIT_S = 30.0
 ONCE: dict[str, Any] = {"delivery": "exactly-once", "tune": "latency"}
 HELD_UP_S = 2.0
 """Longer than the producers here wait."""
@@ -37,9 +37,9 @@ def fill(producer: Producer, topic: str, count: int) -> list[str]:
     return values
 
 
-def copied(address: str, topic: str) -> list[str]:
-    with Consumer(address, topic, group="check", idle_timeout=5.0, **ONCE) as consumer:
-        return [message.value for message in consumer]
+def copied(address: str, topic: str, count: int) -> list[str]:
+    with Consumer(address, topic, group="check", **ONCE) as consumer:
+        return values(read(consumer, count))
 
 
 def transactional(broker: BrokerProcess, name: str) -> Producer:
@@ -53,7 +53,7 @@ def test_a_batch_whose_end_times_out_is_ended_before_the_next_is_read(
     with Producer(lame_broker.bootstrap) as producer:
         sent = fill(producer, source, 30)
     writer = Producer(lame_broker.bootstrap, transactional_id="t", **ONCE)
-    reader = Consumer(lame_broker.bootstrap, source, group="g", idle_timeout=3, **ONCE)
+    reader = Consumer(lame_broker.bootstrap, source, group="g", idle_timeout=WAIT_S, **ONCE)
     numbers, late = iter(range(100)), list[str]()
     with writer, reader:
         while True:
@@ -67,12 +67,14 @@ def test_a_batch_whose_end_times_out_is_ended_before_the_next_is_read(
                             lame_broker.pause()
                             Timer(HELD_UP_S, lame_broker.resume).start()
                             writer.timeout = HELD_UP_S / 4
+                    if batch[-1].value == sent[-1]:
+                        reader.idle_timeout = SOON_S
                 break
             except TimedOut as error:
                 writer.timeout = WAIT_S
                 late.append(str(error))
     assert ["again" in words for words in late] == [True]
-    assert copied(lame_broker.bootstrap, target) == sent
+    assert copied(lame_broker.bootstrap, target, len(sent)) == sent
 
 
 class Interrupted:
@@ -107,13 +109,15 @@ def test_a_batch_whose_commit_is_interrupted_is_neither_skipped_nor_doubled(
             with batch:
                 for message in batch:
                     writer.send(target, message.value)
+            if batch[-1].value == sent[-1]:
+                reader.idle_timeout = SOON_S
 
     with transactional(broker, name) as writer:
         with pytest.raises(KeyboardInterrupt):
             copy(writer, True)
         reader.batch.transaction._rdkafka = reader.batch.transaction._rdkafka._rdkafka
         copy(writer, False)
-    assert copied(broker.address, target) == sent
+    assert copied(broker.address, target, len(sent)) == sent
 
 
 async def test_a_batch_whose_end_is_cancelled_is_ended_before_the_next_is_read(
@@ -125,7 +129,7 @@ async def test_a_batch_whose_end_is_cancelled_is_ended_before_the_next_is_read(
     address, numbers, cancelled = lame_broker.bootstrap, iter(range(100)), 0
     async with (
         AsyncProducer(address, transactional_id="t", **ONCE) as writer,
-        AsyncConsumer(address, source, group="g", idle_timeout=3, **ONCE) as reader,
+        AsyncConsumer(address, source, group="g", idle_timeout=WAIT_S, **ONCE) as reader,
     ):
         while True:
             try:
@@ -136,11 +140,13 @@ async def test_a_batch_whose_end_is_cancelled_is_ended_before_the_next_is_read(
                         if next(numbers) == 1:
                             lame_broker.pause()
                             Timer(HELD_UP_S, lame_broker.resume).start()
+                    if message.value == sent[-1]:
+                        reader.consumer.idle_timeout = SOON_S
                 break
             except TimeoutError:
                 cancelled += 1
     assert cancelled
-    assert copied(address, target) == sent
+    assert copied(address, target, len(sent)) == sent
 
 
 async def test_a_batch_whose_beginning_is_cancelled_comes_again(
@@ -277,6 +283,8 @@ def test_what_cannot_be_read_is_raised_once_and_then_passed(
         for batch in reader.transactions(writer, max_seconds=0.2):
             with batch:
                 seen.extend(message.value for message in batch)
+            if seen[-1] == 3:
+                reader.idle_timeout = SOON_S
 
     with transactional(broker, name) as writer:
         with pytest.raises(NotDeserializable):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.sdk.reading import SOON_S
 
 from penstock import Producer
 from penstock.sdk import Json, Message, Misconfigured, processing
@@ -26,6 +27,8 @@ def test_a_message_whose_handler_keeps_failing_goes_to_the_dead_letters(
 
     def handle(message: Message[int]) -> None:
         tried.append(message.value)
+        if message.value == 4:
+            consumer.idle_timeout = SOON_S
         if message.value == 2:
             raise ValueError("I do not like it")
 
@@ -55,9 +58,13 @@ def test_what_cannot_be_read_is_a_dead_letter_too(
     producer.flush()
     handled: list[int] = []
     consumer = consumer_of(name, deserializer=Json(int))
-    consumer.process(
-        lambda message: handled.append(message.value), dead_letters=f"{name}.dlq", producer=producer
-    )
+
+    def handle(message: Message[int]) -> None:
+        handled.append(message.value)
+        if message.value == 3:
+            consumer.idle_timeout = SOON_S
+
+    consumer.process(handle, dead_letters=f"{name}.dlq", producer=producer)
     assert handled == [1, 3]
     assert consumer_of(f"{name}.dlq").poll(30).value == "nothing"
 
@@ -70,10 +77,12 @@ def test_a_handler_that_recovers_leaves_no_dead_letter(
     failures = [OSError("once"), OSError("twice")]
 
     def handle(_: Message[str]) -> None:
+        consumer.idle_timeout = SOON_S
         if failures:
             raise failures.pop()
 
-    assert consumer_of(name).process(handle, backoff=0.001) == 1
+    consumer = consumer_of(name)
+    assert consumer.process(handle, backoff=0.001) == 1
 
 
 def test_without_a_topic_for_them_the_failure_is_raised_and_the_message_comes_again(
@@ -99,10 +108,13 @@ def test_the_producer_that_is_given_is_used(
             super().__init__(*arguments, **options)
 
     monkeypatch.setattr(processing, "Producer", Noted)
-    given = Noted(producer.bootstrap)
-    consumer_of(name).process(
-        lambda message: 1 // 0, retries=0, dead_letters=f"{name}.dlq", producer=given
-    )
+    given, consumer = Noted(producer.bootstrap), consumer_of(name)
+
+    def fail(_: Message[str]) -> None:
+        consumer.idle_timeout = SOON_S
+        raise ZeroDivisionError
+
+    consumer.process(fail, retries=0, dead_letters=f"{name}.dlq", producer=given)
     given.close()
     assert made == [given]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.sdk.reading import read
 
 from penstock import Producer
 from penstock.client.admin import add_partitions, alter_topic
@@ -146,7 +147,7 @@ def test_message_ids_are_unique(broker: BrokerProcess, make_topic: Make, consume
         with Producer(broker.address, message_ids=True) as sender:
             for number in range(20):
                 sender.send(name, str(number))
-    ids = {message.id for message in consumer_of(name)}
+    ids = {message.id for message in read(consumer_of(name), 40)}
     assert len(ids) == 40
     assert None not in ids
 

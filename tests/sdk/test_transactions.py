@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.broker_process import BrokerProcess
 from tests.group_stage import wait_until
+from tests.sdk.reading import SOON_S, WAIT_S, read, values
 
 from penstock import AsyncConsumer, AsyncProducer, Consumer, Producer
 from penstock.client.cluster import WireClient
@@ -29,9 +30,9 @@ def transactional(broker: BrokerProcess, name: str, **options: Any) -> Producer:
     )
 
 
-def committed_values(consumer: Consumer[Any]) -> list[Any]:
+def committed_values(consumer: Consumer[Any], count: int) -> list[Any]:
     with consumer:
-        return [message.value for message in consumer]
+        return values(read(consumer, count))
 
 
 def fill(producer: Producer, topic: str, count: int) -> None:
@@ -54,7 +55,7 @@ def test_only_what_was_committed_is_read(
             txn.abort()
         with producer.transaction():
             producer.send(name, "seen too")
-    assert committed_values(consumer_of(name, delivery="exactly-once")) == ["seen", "seen too"]
+    assert committed_values(consumer_of(name, delivery="exactly-once"), 2) == ["seen", "seen too"]
 
 
 def test_a_message_outside_a_transaction_is_refused(
@@ -86,7 +87,7 @@ def test_of_two_producers_with_one_id_the_older_is_fenced(
     write(new, "newer")
     new.close()
     old.close()
-    found = committed_values(consumer_of(name, delivery="exactly-once"))
+    found = committed_values(consumer_of(name, delivery="exactly-once"), 3)
     assert found == ["old", "new", "newer"]
 
 
@@ -96,9 +97,11 @@ def test_a_producer_that_is_closed_aborts_what_is_open(
     name = make_topic()
     producer = transactional(broker, name)
     producer.transaction().begin()
-    producer.send(name, "never")
+    producer.send(name, "never").result(WAIT_S)
     producer.close()
-    assert committed_values(consumer_of(name, delivery="exactly-once")) == []
+    with transactional(broker, f"{name}-too") as another, another.transaction():
+        another.send(name, "afterwards")
+    assert committed_values(consumer_of(name, delivery="exactly-once"), 1) == ["afterwards"]
 
 
 def test_copying_is_exactly_once_also_where_attempts_fail(
@@ -118,12 +121,14 @@ def test_copying_is_exactly_once_also_where_attempts_fail(
                         writer.send(target, message.value)
                     if next(failures, False):
                         raise OSError("the machine is on fire")
+                if batch[-1].value == "99":
+                    reader.idle_timeout = SOON_S
 
     for _ in range(2):
         with pytest.raises(OSError, match="on fire"):
             copy()
     copy()
-    copied = committed_values(consumer_of(target, delivery="exactly-once"))
+    copied = committed_values(consumer_of(target, delivery="exactly-once"), 100)
     assert copied == [str(number) for number in range(100)]
 
 
@@ -184,14 +189,16 @@ async def test_copying_from_asyncio(
     fill(producer, name, 50)
     once: dict[str, Any] = {"delivery": "exactly-once", "tune": "latency"}
     async with (
-        AsyncConsumer(broker.address, name, group=name, idle_timeout=5.0, **once) as reader,
+        AsyncConsumer(broker.address, name, group=name, idle_timeout=WAIT_S, **once) as reader,
         AsyncProducer(broker.address, transactional_id=name, **once) as writer,
     ):
         async for batch in reader.transactions(writer, max_messages=20, max_seconds=0.5):
             async with batch:
                 for message in batch:
                     await writer.enqueue(target, message.value)
-    copied = committed_values(consumer_of(target, delivery="exactly-once"))
+            if message.value == "49":
+                reader.consumer.idle_timeout = SOON_S
+    copied = committed_values(consumer_of(target, delivery="exactly-once"), 50)
     assert copied == [str(number) for number in range(50)]
 
 
@@ -235,9 +242,12 @@ def test_what_a_process_that_died_has_left_open_holds_nobody_up(
     reader.close()
     found: list[str] = []
     with transactional(broker, name) as heir:
-        for batch in consumer_of(name, delivery="exactly-once").transactions(heir):
+        reader = consumer_of(name, delivery="exactly-once", idle_timeout=WAIT_S)
+        for batch in reader.transactions(heir):
             with batch:
                 found += [message.value for message in batch]
+            if batch[-1].value == "2":
+                reader.idle_timeout = SOON_S
     assert found == ["0", "1", "2"]
     with pytest.raises(Fenced):
         dying.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.broker_process import BrokerProcess
+from tests.sdk.reading import read, values
 
 from penstock import Producer
 from penstock.client.admin import create_topic, topic_configs
@@ -39,8 +40,8 @@ def of_region(region: str) -> list[str]:
 def test_only_what_matches_is_read_and_is_of_the_topic_that_was_asked_for(
     orders: str, consumer_of: Make
 ) -> None:
-    found = list(consumer_of(orders, where=EU))
-    assert [message.value for message in found] == of_region("eu")
+    found = read(consumer_of(orders, where=EU), 100)
+    assert values(found) == of_region("eu")
     assert {message.topic for message in found} == {orders}
     assert "topic='" + orders + "'" in repr(found[0])
 
@@ -49,7 +50,8 @@ def test_who_asks_for_the_same_in_other_words_reads_the_same_view(
     broker: BrokerProcess, orders: str, consumer_of: Make
 ) -> None:
     for where in (EU, "  region='eu'  "):
-        assert len(list(consumer_of(orders, where=where, group=f"g{len(where)}"))) == 100
+        consumer = consumer_of(orders, where=where, group=f"g{len(where)}")
+        assert len(read(consumer, 100)) == 100
     with WireClient(broker.address) as client:
         views = [t for t in client.metadata().topics.values() if t.view_of == orders]
         configs = topic_configs(client, views[0].name)
@@ -63,7 +65,7 @@ def test_the_group_goes_on_where_it_was(orders: str, consumer_of: Make) -> None:
         first = [message.value for _, message in zip(range(40), consumer, strict=False)]
         consumer.commit()
     with consumer_of(orders, where=EU) as again:
-        rest = [message.value for message in again]
+        rest = values(read(again, 60))
     assert first + rest == of_region("eu")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from tests.spark.records import wait_for_markers
 
 from penstock.client.cluster import WireClient
 from penstock.client.offsets import EARLIEST, LATEST, ends
@@ -24,6 +25,7 @@ def check_round_trip(client: WireClient, topic: str, folder: Path, copy: str) ->
     """That a topic, its table and what was replayed of that are equal, each partition from its
     first message to its last; how many there are."""
     client.forget()
+    wait_for_markers(client, copy)
     count = 0
     for index in client.topic(topic).partitions:
         check_equal(in_topic(client, topic, index), in_table(folder, index))

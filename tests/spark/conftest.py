@@ -16,6 +16,12 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 """Nothing here runs for so long that compiling it well pays; for the Java of processes, too."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest comes first, a whole cluster: a worker that began with it in the end would
+    have the other one wait."""
+    items.sort(key=lambda item: "standalone" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     settings = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}

@@ -78,10 +78,9 @@ class Forked:
         self._handle = os.pidfd_open(self.pid)
 
     def send_signal(self, number: signal.Signals) -> None:
+        """While nobody has asked how it ended, its number is not given to another."""
         if self.returncode is None:
-            os.kill(
-                self.pid, number
-            )  # still ours: its number is not given away before it is asked for
+            os.kill(self.pid, number)
 
     def wait(self, timeout: float) -> int:
         if self.returncode is None:

@@ -26,8 +26,14 @@ T = TypeVar("T")
 
 ENTRIES_A_STEP = 1000
 """Taken in or let go: a few milliseconds."""
+CRONS_A_STEP = 25
+"""Whose next time is looked for: up to 60 us each, where texts are long and times are rare."""
 NOT_READ = -1
 NO_EPOCH = -1
+
+
+class ManyCrons(Exception):
+    """More than a step's worth: the batch is better looked into off the loop."""
 
 
 class Again(NamedTuple):
@@ -60,8 +66,9 @@ def concerns(header: BatchHeader) -> bool:
     return header.holds or header.is_by_leader
 
 
-def read_event(header: BatchHeader, batch: Buffer) -> Event:
-    """Refused or Malformed where the batch is damaged."""
+def read_event(header: BatchHeader, batch: Buffer, *, light: bool = False) -> Event:
+    """Refused or Malformed where the batch is damaged. ManyCrons where only a light one is to be
+    read."""
     if header.is_control:
         marker = read_marker(batch)
         return Event([], [], ended=marker.producer_id, is_commit=marker.is_commit)
@@ -70,6 +77,8 @@ def read_event(header: BatchHeader, batch: Buffer) -> Event:
     while not marked.go_on(RECORDS_A_SLICE):
         pass
     if not header.is_by_leader:
+        if light and len(marked.crons) > CRONS_A_STEP:
+            raise ManyCrons
         return _of_client(header, marked)
     if not header.holds:
         return _of_delivery(header, marked)

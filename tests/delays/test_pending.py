@@ -94,6 +94,11 @@ class Model(RuleBasedStateMachine):
         assert self.pending.ids_between(10, 40) == sorted(
             each for each in self.entries if 10 <= each < 40
         )
+        walked, number = list[int](), -1
+        while (block := self.pending.block_after(number)) is not None:
+            walked += (each for each in block[0] if each > number)
+            number = block[0][-1]
+        assert walked == sorted(self.entries)
         for first, end in ((10, 40), (0, 1000), (40, 40)):
             found = self.pending.ids_between(first, end)
             assert self.pending.count_between(first, end) == len(found)

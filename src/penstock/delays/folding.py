@@ -34,7 +34,7 @@ def catch_up(schedule: Schedule, log: PartitionLog, end: int) -> Steps[None]:
     pauses = Pauses()
     while schedule.is_read and not log.is_deleted:
         _begin_where_it_can(schedule, log)
-        if log.start_offset > schedule.floor:
+        if log.start_offset > schedule.cleared:
             yield from schedule.let_go(log.start_offset)
         _pass_damage(schedule, log)
         if schedule.offset >= end:

@@ -13,12 +13,16 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 BLOCK_MAX = 4096
 UNREADABLE = -1
 """In place of an offset: what is set aside stays so, or it would be tried again for ever. It does
 not count among what is aside, or enough of it would keep all others waiting."""
+
+
+Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
+"""Ids, dues and places."""
 
 
 class Entry(NamedTuple):
@@ -148,9 +152,17 @@ class ById:
         at, index = self._find(number)
         return sum(len(block.ids) for block in self._blocks[:at]) + index
 
-    def blocks(self) -> Iterator[tuple[array[int], array[int], array[int]]]:
-        """Ids, dues and places; nothing may change meanwhile."""
+    def blocks(self) -> Iterator[Columns]:
+        """Nothing may change meanwhile."""
         return ((block.ids, block.dues, block.places) for block in self._blocks)
+
+    def block_after(self, number: int) -> Columns | None:
+        """The first that has larger ids than this one."""
+        at = max(bisect_right(self._firsts, number) - 1, 0)
+        for block in self._blocks[at : at + 2]:
+            if block.ids[-1] > number:
+                return block.ids, block.dues, block.places
+        return None
 
 
 class ByDue:
@@ -366,5 +378,9 @@ class Pending:
     def due_by(self, time_ms: int, most: int) -> Sequence[int]:
         return self._by_due.due_by(time_ms, most)
 
-    def blocks(self) -> Iterator[tuple[array[int], array[int], array[int]]]:
+    def blocks(self) -> Iterator[Columns]:
         return self._by_id.blocks()
+
+    def block_after(self, number: int) -> Columns | None:
+        """Some entries, in the order of their ids; all of them come after one id or another."""
+        return self._by_id.block_after(number)

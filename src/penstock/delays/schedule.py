@@ -140,7 +140,7 @@ class Undecided:
 
 
 class Schedule:
-    __slots__ = ("epoch", "floor", "offset", "pending", "undecided")
+    __slots__ = ("cleared", "epoch", "floor", "offset", "pending", "undecided")
 
     def __init__(self) -> None:
         self.begin(NOT_READ)
@@ -152,7 +152,9 @@ class Schedule:
         self.epoch = NO_EPOCH
         """The leader epoch of the last batch before it."""
         self.floor = offset
-        """Below it the log has nothing any more."""
+        """Below it the log has nothing any more, and nothing is taken in."""
+        self.cleared = offset
+        """And nothing is kept that was."""
         self.pending = Pending()
         self.undecided: dict[int, Undecided] = {}
 
@@ -218,15 +220,6 @@ class Schedule:
                 yield
         self.undecided.pop(producer_id, None)
 
-    def entries_below(self, offset: int) -> Iterator[list[Entry]]:
-        """Those that are read below it, a block at a time; nothing may change meanwhile."""
-        for ids, dues, places in self.pending.blocks():
-            if min(places) < offset:
-                rows = zip(ids, dues, places, strict=True)
-                yield [Entry(*row) for row in rows if row[2] < offset]
-            else:
-                yield []
-
     def lowest_place(self, lost: Sequence[int] = ()) -> int | None:
         """Of all that may still be delivered, which the lost ones cannot, in the order of their
         ids. All at once, since what is missed would be lost: ten milliseconds for a million."""
@@ -240,12 +233,21 @@ class Schedule:
         return min(found, default=None)
 
     def let_go(self, floor: int) -> Iterator[None]:
-        """The log has nothing below a floor any more."""
-        blocks = [each for each in self.entries_below(floor) if each]
+        """The log has nothing below a floor any more. From id to id, and a few at a time: there may
+        be millions. Who does not come to its end leaves that to the next."""
         self.floor = max(self.floor, floor)
-        for some in (some for entries in blocks for some in _slices(entries)):
-            for entry in some:
-                known = self.pending.get(entry.id)
-                if known is not None and known.place < floor:
-                    self.pending.remove(entry.id)
+        number = -1
+        while (block := self.pending.block_after(number)) is not None:
+            ids, _, places = block
+            number = ids[-1]
+            gone = []
+            if min(places) < floor:
+                gone = [each for each, at in zip(ids, places, strict=True) if at < floor]
             yield
+            for some in _slices(gone):
+                for each in some:
+                    known = self.pending.get(each)
+                    if known is not None and known.place < floor:
+                        self.pending.remove(each)
+                yield
+        self.cleared = max(self.cleared, floor)

@@ -94,6 +94,9 @@ class Model(RuleBasedStateMachine):
         assert self.pending.ids_between(10, 40) == sorted(
             each for each in self.entries if 10 <= each < 40
         )
+        for lost in ([], [12, 20, 33]):
+            places = [each.place for each in self.entries.values() if each.id not in lost]
+            assert self.pending.lowest_place(lost) == min(places, default=None)
         walked, number = list[int](), -1
         while (block := self.pending.block_after(number)) is not None:
             walked += (each for each in block[0] if each > number)

@@ -182,3 +182,10 @@ def test_the_next_time_is_what_a_search_of_every_minute_finds(seed: int, time_ms
     expected = naive.next_after(time_ms, days)
     if expected is not None or (found is not None and found - time_ms < days * 86_400_000):
         assert found == expected
+
+
+@pytest.mark.parametrize("text", [b"0 0 31 2 *", b"0 0 */31 2 */7", b"* * * * *"])
+@pytest.mark.parametrize("day", ["9998-10-31", "9998-11-01", "9998-12-28", "9999-12-31"])
+def test_the_last_days_of_the_calendar_are_no_trouble(text: bytes, day: str) -> None:
+    found = next_after(text, ms(day))
+    assert found is None or found > ms(day)

@@ -94,6 +94,14 @@ class Model(RuleBasedStateMachine):
         assert self.pending.ids_between(10, 40) == sorted(
             each for each in self.entries if 10 <= each < 40
         )
+        for lost in ([], [12, 20, 33]):
+            places = [each.place for each in self.entries.values() if each.id not in lost]
+            assert self.pending.lowest_place(lost) == min(places, default=None)
+        walked, number = list[int](), -1
+        while (block := self.pending.block_after(number)) is not None:
+            walked += (each for each in block[0] if each > number)
+            number = block[0][-1]
+        assert walked == sorted(self.entries)
         for first, end in ((10, 40), (0, 1000), (40, 40)):
             found = self.pending.ids_between(first, end)
             assert self.pending.count_between(first, end) == len(found)

@@ -309,6 +309,51 @@ def test_a_log_folds_to_what_was_done_wherever_it_is_taken_up(
     assert len(schedule) == len(model.held) + sum(map(len, model.open.values()))
 
 
+def large(count: int) -> Schedule:
+    schedule = Schedule()
+    schedule.begin(0)
+    for number in range(count):
+        schedule.pending.put(Entry(number, number * 7919 % 10_007, number))
+    return schedule
+
+
+def test_what_is_deleted_is_looked_for_and_let_go_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    schedule, blocks = large(20_000), 0
+
+    def least(places: Any) -> int:
+        nonlocal blocks
+        blocks += 1
+        found: int = min(places)
+        return found
+
+    monkeypatch.setattr(schedules, "min", least, raising=False)
+    before, most, looked_at = len(schedule), 0, list[int]()
+    for _ in schedule.let_go(15_000):
+        before, most = len(schedule), max(most, before - len(schedule))
+        looked_at.append(blocks)
+        blocks = 0
+    assert most <= schedules.ENTRIES_A_STEP
+    assert max(looked_at) == 1 < sum(looked_at)
+    assert [each.id for each in entries(schedule)] == list(range(15_000, 20_000))
+    assert schedule.pending.next_ms == min(each.due_ms for each in entries(schedule))
+
+
+def test_who_was_stopped_while_letting_go_leaves_the_rest_to_the_next(log: PartitionLog) -> None:
+    put(log, [at(1)] * 10_000)
+    schedule = folded(log)
+    log.advance_start(9_000)
+    steps = catch_up(schedule, log, log.end_offset)
+    for _ in range(5):
+        next(steps)
+    steps.close()
+    assert 1_000 < len(schedule) < 10_000
+    carried_out(catch_up(schedule, log, log.end_offset))
+    assert schedule.lowest_place() == 9_000
+    assert len(schedule) == 1_000
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1 << 30))
 def test_two_who_fold_at_once_come_to_the_same(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from penstock.delays.cron import next_after
 from penstock.delays.folding import apart, is_heavy
 from penstock.delays.pending import Entry
+from penstock.delays.schedule import CRONS_A_STEP
 from penstock.errors import Malformed, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import bytes_of
@@ -132,6 +133,8 @@ class Copies:
             copy = Copy(entry, tail, time_ms, header.codec, packed)
             self.found[entry.id] = self._repeated(copy, tails.crons.get(entry.id))
             self.size += len(tail)
+            if tails.crons and len(self.found) % CRONS_A_STEP == 0:
+                yield None
         self.missing += within[len(tails.found) :]
 
     def _repeated(self, copy: Copy, cron: bytes | None) -> Copy:

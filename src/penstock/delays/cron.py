@@ -18,7 +18,8 @@ DAY_MINUTES = 24 * 60
 DAYS_MAX = 367
 """That are looked at: a year, the day that some have more, and the one on which it begins."""
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-_LAST_DAY = date.max.toordinal() - DAYS_MAX
+_LAST_DAY = date(9998, 11, 1).toordinal()
+"""To begin from: so there is a month after all that are looked at."""
 _KEPT = 4000
 """Texts, and fields, of which it is remembered what they mean."""
 
@@ -63,20 +64,31 @@ class Cron(NamedTuple):
         number += _EPOCH_DAY
         if not 0 < number <= _LAST_DAY:
             return None
-        end = number + DAYS_MAX
+        end, on_first = number + DAYS_MAX, self._time_from(minute)
+        if on_first is None:
+            number += 1
         while number < end:
             day = date.fromordinal(number)
-            if day.month not in self.months:
-                number, minute = _next_month(day), 0
+            if day.month not in self.months or not (days := self._days_from(day)):
+                number, on_first = _next_month(day), None
                 continue
-            if self._has(day) and (found := self._time_from(minute)) is not None:
-                return ((number - _EPOCH_DAY) * DAY_MINUTES + found) * MINUTE_MS
-            number, minute = number + 1, 0
+            found = number + (days & -days).bit_length() - 1
+            if found >= end:
+                return None
+            at = on_first if on_first is not None and found == number else self._first_time
+            return ((found - _EPOCH_DAY) * DAY_MINUTES + at) * MINUTE_MS
         return None
 
-    def _has(self, day: date) -> bool:
-        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        return of_month or of_week if self.either else of_month and of_week
+    def _days_from(self, day: date) -> int:
+        """Those of its month that are meant, as bits; it is the lowest."""
+        left = _next_month(day) - day.toordinal()
+        of_month = _bits(self.days) >> day.day
+        of_week = _week_bits(self.weekdays, day.isoweekday() % 7)
+        return (of_month | of_week if self.either else of_month & of_week) & ((1 << left) - 1)
+
+    @property
+    def _first_time(self) -> int:
+        return self.hours[0] * 60 + self.minutes[0]
 
     def _time_from(self, start: int) -> int | None:
         """The first one of a day, in minutes, that is not before a start."""
@@ -90,6 +102,17 @@ class Cron(NamedTuple):
 def _next_month(day: date) -> int:
     years, month = divmod(day.month, 12)
     return date(day.year + years, month + 1, 1).toordinal()
+
+
+@lru_cache(_KEPT)
+def _bits(numbers: tuple[int, ...]) -> int:
+    return sum(1 << number for number in numbers)
+
+
+@lru_cache(_KEPT)
+def _week_bits(weekdays: tuple[int, ...], first: int) -> int:
+    """Of as many days as a month has, from one on that is such a weekday."""
+    return sum(1 << number for number in range(31) if (first + number) % 7 in weekdays)
 
 
 @lru_cache(_KEPT)

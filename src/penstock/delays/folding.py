@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
-from penstock.delays.schedule import Event, Schedule, concerns, read_event
+from penstock.delays.schedule import Event, ManyCrons, Schedule, concerns, read_event
 from penstock.errors import Malformed, Refused
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reading import bytes_of
@@ -33,7 +34,7 @@ def catch_up(schedule: Schedule, log: PartitionLog, end: int) -> Steps[None]:
     pauses = Pauses()
     while schedule.is_read and not log.is_deleted:
         _begin_where_it_can(schedule, log)
-        if log.start_offset > schedule.floor:
+        if log.start_offset > schedule.cleared:
             yield from schedule.let_go(log.start_offset)
         _pass_damage(schedule, log)
         if schedule.offset >= end:
@@ -102,16 +103,17 @@ def _read(log: PartitionLog, start: int, end: int) -> Steps[memoryview]:
 def _event(log: PartitionLog, header: BatchHeader, batch: memoryview) -> Steps[Event | None]:
     """None where the batch is damaged: readers are told so, and nothing of it is held."""
 
-    def read() -> Event | None:
+    def read(light: bool = False) -> Event | None:
         try:
-            return read_event(check(batch), batch)
+            return read_event(check(batch), batch, light=light)
         except (Malformed, Refused) as problem:
             text = "%s: held records in the batch at %d cannot be read: %s"
             lines.error(text, log.folder, header.base_offset, problem)
             return None
 
     if not is_heavy(header):
-        return read()
+        with suppress(ManyCrons):
+            return read(light=True)
     return (yield from apart(read))
 
 

@@ -13,12 +13,16 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 BLOCK_MAX = 4096
 UNREADABLE = -1
 """In place of an offset: what is set aside stays so, or it would be tried again for ever. It does
 not count among what is aside, or enough of it would keep all others waiting."""
+
+
+Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
+"""Ids, dues and places."""
 
 
 class Entry(NamedTuple):
@@ -37,18 +41,42 @@ class Aside(NamedTuple):
 class _Block:
     """Entries with ids that follow each other, as columns."""
 
-    __slots__ = ("dues", "ids", "places")
+    __slots__ = ("_lowest", "dues", "ids", "places")
 
     def __init__(self, ids: array[int], dues: array[int], places: array[int]) -> None:
         self.ids = ids
         self.dues = dues
         self.places = places
+        self._lowest = min(places, default=None)
+        """None where it has to be looked for."""
+
+    def comes_to(self, place: int) -> None:
+        """An entry is about to be read there."""
+        if not self.ids:
+            self._lowest = place
+        elif self._lowest is not None:
+            self._lowest = min(self._lowest, place)
+
+    def goes_from(self, place: int) -> None:
+        if place == self._lowest:
+            self._lowest = None
+
+    def lowest(self, lost: Sequence[int]) -> int | None:
+        """Of all places, but for those of some ids, which are in order."""
+        some = set(lost[bisect_left(lost, self.ids[0]) : bisect_right(lost, self.ids[-1])])
+        if some:
+            rows = zip(self.ids, self.places, strict=True)
+            return min((place for number, place in rows if number not in some), default=None)
+        if self._lowest is None:
+            self._lowest = min(self.places)
+        return self._lowest
 
     def cut(self) -> _Block:
         """The second half, which is another block from now on."""
         half = len(self.ids) // 2
         other = _Block(self.ids[half:], self.dues[half:], self.places[half:])
         del self.ids[half:], self.dues[half:], self.places[half:]
+        self._lowest = min(self.places)
         return other
 
 
@@ -89,8 +117,11 @@ class ById:
         at, index = self._find(number)
         block = self._blocks[at]
         if index < len(block.ids) and block.ids[index] == number:
+            block.goes_from(block.places[index])
+            block.comes_to(place)
             block.dues[index], block.places[index] = due_ms, place
             return
+        block.comes_to(place)
         block.ids.insert(index, number)
         block.dues.insert(index, due_ms)
         block.places.insert(index, place)
@@ -120,10 +151,15 @@ class ById:
         if index == len(block.ids) or block.ids[index] != number:
             return None
         found = Entry(block.ids.pop(index), block.dues.pop(index), block.places.pop(index))
+        block.goes_from(found.place)
         self._count -= 1
         if not block.ids:
             del self._blocks[at], self._firsts[at]
         return found
+
+    def lowest_place(self, lost: Sequence[int]) -> int | None:
+        found = (block.lowest(lost) for block in self._blocks)
+        return min((each for each in found if each is not None), default=None)
 
     def ids_between(self, first: int, end: int) -> list[int]:
         found: list[int] = []
@@ -148,9 +184,17 @@ class ById:
         at, index = self._find(number)
         return sum(len(block.ids) for block in self._blocks[:at]) + index
 
-    def blocks(self) -> Iterator[tuple[array[int], array[int], array[int]]]:
-        """Ids, dues and places; nothing may change meanwhile."""
+    def blocks(self) -> Iterator[Columns]:
+        """Nothing may change meanwhile."""
         return ((block.ids, block.dues, block.places) for block in self._blocks)
+
+    def block_after(self, number: int) -> Columns | None:
+        """The first that has larger ids than this one."""
+        at = max(bisect_right(self._firsts, number) - 1, 0)
+        for block in self._blocks[at : at + 2]:
+            if block.ids[-1] > number:
+                return block.ids, block.dues, block.places
+        return None
 
 
 class ByDue:
@@ -366,5 +410,13 @@ class Pending:
     def due_by(self, time_ms: int, most: int) -> Sequence[int]:
         return self._by_due.due_by(time_ms, most)
 
-    def blocks(self) -> Iterator[tuple[array[int], array[int], array[int]]]:
+    def blocks(self) -> Iterator[Columns]:
         return self._by_id.blocks()
+
+    def lowest_place(self, lost: Sequence[int]) -> int | None:
+        """Of all entries but for those with some ids, which are in order."""
+        return self._by_id.lowest_place(lost)
+
+    def block_after(self, number: int) -> Columns | None:
+        """Some entries, in the order of their ids; all of them come after one id or another."""
+        return self._by_id.block_after(number)

@@ -9,7 +9,6 @@ comes next, it is held until then. Carried forward it is held on, and read where
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -26,8 +25,14 @@ T = TypeVar("T")
 
 ENTRIES_A_STEP = 1000
 """Taken in or let go: a few milliseconds."""
+CRONS_A_STEP = 25
+"""Whose next time is looked for: up to 60 us each, where texts are long and times are rare."""
 NOT_READ = -1
 NO_EPOCH = -1
+
+
+class ManyCrons(Exception):
+    """More than a step's worth: the batch is better looked into off the loop."""
 
 
 class Again(NamedTuple):
@@ -60,8 +65,9 @@ def concerns(header: BatchHeader) -> bool:
     return header.holds or header.is_by_leader
 
 
-def read_event(header: BatchHeader, batch: Buffer) -> Event:
-    """Refused or Malformed where the batch is damaged."""
+def read_event(header: BatchHeader, batch: Buffer, *, light: bool = False) -> Event:
+    """Refused or Malformed where the batch is damaged. ManyCrons where only a light one is to be
+    read."""
     if header.is_control:
         marker = read_marker(batch)
         return Event([], [], ended=marker.producer_id, is_commit=marker.is_commit)
@@ -70,6 +76,8 @@ def read_event(header: BatchHeader, batch: Buffer) -> Event:
     while not marked.go_on(RECORDS_A_SLICE):
         pass
     if not header.is_by_leader:
+        if light and len(marked.crons) > CRONS_A_STEP:
+            raise ManyCrons
         return _of_client(header, marked)
     if not header.holds:
         return _of_delivery(header, marked)
@@ -131,7 +139,7 @@ class Undecided:
 
 
 class Schedule:
-    __slots__ = ("epoch", "floor", "offset", "pending", "undecided")
+    __slots__ = ("cleared", "epoch", "floor", "offset", "pending", "undecided")
 
     def __init__(self) -> None:
         self.begin(NOT_READ)
@@ -143,7 +151,9 @@ class Schedule:
         self.epoch = NO_EPOCH
         """The leader epoch of the last batch before it."""
         self.floor = offset
-        """Below it the log has nothing any more."""
+        """Below it the log has nothing any more, and nothing is taken in."""
+        self.cleared = offset
+        """And nothing is kept that was."""
         self.pending = Pending()
         self.undecided: dict[int, Undecided] = {}
 
@@ -209,34 +219,29 @@ class Schedule:
                 yield
         self.undecided.pop(producer_id, None)
 
-    def entries_below(self, offset: int) -> Iterator[list[Entry]]:
-        """Those that are read below it, a block at a time; nothing may change meanwhile."""
-        for ids, dues, places in self.pending.blocks():
-            if min(places) < offset:
-                rows = zip(ids, dues, places, strict=True)
-                yield [Entry(*row) for row in rows if row[2] < offset]
-            else:
-                yield []
-
     def lowest_place(self, lost: Sequence[int] = ()) -> int | None:
         """Of all that may still be delivered, which the lost ones cannot, in the order of their
-        ids. All at once, since what is missed would be lost: ten milliseconds for a million."""
+        ids. All at once, since what is missed would be lost: little is looked at again."""
         found = [min(each.ids) for each in self.undecided.values() if each.ids]
-        for ids, _, places in self.pending.blocks():
-            some = set(lost[bisect_left(lost, ids[0]) : bisect_right(lost, ids[-1])])
-            if some:
-                found += (at for number, at in zip(ids, places, strict=True) if number not in some)
-            else:
-                found.append(min(places))
-        return min(found, default=None)
+        held = self.pending.lowest_place(lost)
+        return min(found if held is None else [held, *found], default=None)
 
     def let_go(self, floor: int) -> Iterator[None]:
-        """The log has nothing below a floor any more."""
-        blocks = [each for each in self.entries_below(floor) if each]
+        """The log has nothing below a floor any more. From id to id, and a few at a time: there may
+        be millions. Who does not come to its end leaves that to the next."""
         self.floor = max(self.floor, floor)
-        for some in (some for entries in blocks for some in _slices(entries)):
-            for entry in some:
-                known = self.pending.get(entry.id)
-                if known is not None and known.place < floor:
-                    self.pending.remove(entry.id)
+        number = -1
+        while (block := self.pending.block_after(number)) is not None:
+            ids, _, places = block
+            number = ids[-1]
+            gone = []
+            if min(places) < floor:
+                gone = [each for each, at in zip(ids, places, strict=True) if at < floor]
             yield
+            for some in _slices(gone):
+                for each in some:
+                    known = self.pending.get(each)
+                    if known is not None and known.place < floor:
+                        self.pending.remove(each)
+                yield
+        self.cleared = max(self.cleared, floor)

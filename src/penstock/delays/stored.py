@@ -100,7 +100,7 @@ def encode(schedule: Schedule, topic_id: bytes) -> Steps[bytes]:
         topic_id,
         schedule.offset,
         schedule.epoch,
-        schedule.floor,
+        schedule.cleared,
         len(schedule.pending),
         len(schedule.undecided),
     )
@@ -121,7 +121,7 @@ def decode(data: bytes, topic_id: bytes) -> Steps[Schedule]:
             raise Unreadable("it is of another topic")
         schedule = Schedule()
         schedule.begin(offset)
-        schedule.epoch, schedule.floor = epoch, floor
+        schedule.epoch, schedule.floor, schedule.cleared = epoch, floor, floor
         reading = _Reading(data, _HEAD.size)
         while len(schedule.pending) < count:
             if not schedule.pending.put_last(*reading.entries()):

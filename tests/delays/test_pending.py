@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from penstock.delays import pending
-from penstock.delays.pending import UNREADABLE, ByDue, Entry, Pending
+from penstock.delays import by_due, pending
+from penstock.delays.by_due import ByDue
+from penstock.delays.pending import UNREADABLE, Entry, Pending
 
 numbers = st.integers(0, 60)
 dues = st.integers(0, 8)
@@ -20,6 +21,7 @@ dues = st.integers(0, 8)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that they are cut."""
     monkeypatch.setattr(pending, "BLOCK_MAX", 4)
+    monkeypatch.setattr(by_due, "BLOCK_MAX", 4)
 
 
 class Model(RuleBasedStateMachine):

@@ -304,7 +304,7 @@ def test_a_transaction_that_was_aborted_is_not_committed_in_silence(
         txn.commit()
     with pytest.raises(Fenced):
         producer.close()
-    seen = committed_values(consumer_of(name, group="others", delivery="exactly-once"))
+    seen = committed_values(consumer_of(name, group="others", delivery="exactly-once"), 2)
     assert seen == ["to be read", "seen"]
 
 

@@ -11,8 +11,8 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
+from penstock.api.partial_lag import was_aborted
 from penstock.api.sharing.held_offsets import HeldOffsets, Unlooked
-from penstock.api.view_lag import was_aborted
 from penstock.log import reading, scanning
 from penstock.log.partition_log import PartitionLog
 from penstock.log.reindexing import reindexed

@@ -93,7 +93,8 @@ def _send_bare_polling(address: str, _: int, every: int = 1) -> None:
             "enable.idempotence": True,
             "partitioner": "murmur2_random",
             "linger.ms": 10,
-            "batch.size": 1_000_000,
+            "batch.size": 1_048_576,
+            "message.max.bytes": 1_048_588,
             "compression.type": "lz4",
             "queue.buffering.max.messages": 500_000,
         }

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from penstock.client import share_held
-from penstock.client.admin import group_configs
 from penstock.client.cluster import WireClient
 from penstock.client.errors import ClientError
 from penstock.client.share_held import Held, OnDone
@@ -35,7 +34,7 @@ from penstock.sdk.errors import (
     TimedOut,
 )
 from penstock.sdk.job import Facts, Owner
-from penstock.sdk.queue_settings import RESET, set_for_group
+from penstock.sdk.queue_settings import set_as_expected
 from penstock.sdk.serializers import Serde
 from penstock.sharing.acknowledging import DELAY_MS_MAX, Answer
 
@@ -107,7 +106,7 @@ class Desk:
             processing_s_max=self._max_processing,
         )
         try:
-            self._begin_where_asked(client)
+            set_as_expected(client, self.group, self._start_at)
             made.start()
         except BaseException:
             made.abandon()
@@ -115,13 +114,6 @@ class Desk:
         if self.is_stopped:
             made.call_off()
         return made
-
-    def _begin_where_asked(self, client: WireClient) -> None:
-        """Kafka lets a new share group begin with what comes after it. Of a queue one expects what
-        is in it. What somebody has set for the group stays."""
-        found = group_configs(client, self.group).get(RESET)
-        if found is None or found.source != "group":
-            set_for_group(client, self.group, {RESET: self._start_at})
 
     def member_if_any(self) -> ShareMember | None:
         return None if self.is_closed else self._member

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Consumer, Queue
+from penstock import Consumer, Producer, Queue
 from penstock.client.admin import alter_group, group_configs
 from penstock.client.cluster import WireClient
 from penstock.sdk import Empty, Misconfigured
@@ -30,6 +30,7 @@ def test_all_that_is_given_is_set_and_the_rest_stays(penstock_broker: Broker, na
     Queue.ensure(penstock_broker.bootstrap, name, lock=20, max_deliveries=3, dead_letters=True)
     wanted = {
         "share.auto.offset.reset": "earliest",
+        "share.isolation.level": "read_committed",
         "share.record.lock.duration.ms": "20000",
         "share.delivery.count.limit": "3",
         "errors.deadletterqueue.topic.name": f"dlq.{name}",
@@ -52,6 +53,31 @@ def test_where_a_group_begins_stays_as_somebody_has_set_it(
     with pytest.raises(Empty):
         make().get(1.0)
     assert of_group(penstock_broker, name)["share.auto.offset.reset"] == "latest"
+
+
+def test_a_worker_gets_what_is_committed_and_nothing_that_was_aborted(
+    penstock_broker: Broker, make: Make, name: str
+) -> None:
+    queue = make()
+    queue.put("before")
+    assert queue.get(WAIT_S).value == "before"
+    writer = Producer(penstock_broker.bootstrap, delivery="exactly-once", transactional_id=name)
+    with writer:
+        with writer.transaction() as given_up:
+            writer.send(name, "aborted").result(WAIT_S)
+            given_up.abort()
+        with writer.transaction():
+            writer.send(name, "committed").result(WAIT_S)
+            with pytest.raises(Empty):
+                queue.get(0.6)
+    assert queue.get(WAIT_S).value == "committed"
+
+
+def test_how_a_group_reads_stays_as_somebody_has_set_it(penstock_broker: Broker, name: str) -> None:
+    with WireClient(penstock_broker.bootstrap) as client:
+        alter_group(client, name, {"share.isolation.level": "read_uncommitted"})
+    Queue.ensure(penstock_broker.bootstrap, name)
+    assert of_group(penstock_broker, name)["share.isolation.level"] == "read_uncommitted"
 
 
 def test_what_was_given_out_too_often_goes_to_the_dead_letters(

@@ -17,7 +17,7 @@ import (
 
 const (
 	keys = 8
-	pile = 2000
+	pile = 10000 // 2,000 are acked before anybody has heard that they were sent
 )
 
 var say = func() func(string, ...any) {

@@ -76,13 +76,16 @@ PRODUCER_TUNE: dict[Tune, tuple[Row, ...]] = {
     ),
     Tune.LATENCY: (
         Row("linger.ms", 0),
-        Row("batch.size", 65_536),
+        Row("batch.size", 1_048_576, None),
+        Row("message.max.bytes", 1_048_588, None),
         Row("compression.type", "none"),
         Row("socket.nagle.disable", True, None),
     ),
 }
-"""As large as a batch may be at a broker that nobody told otherwise: librdkafka has one batch under
-way for each partition where it must keep their order, and waits for it before it sends the next.
+"""Batches may be as large as a broker takes that nobody told otherwise. Where librdkafka has to keep
+the order of a partition, it has one batch under way there, and waits for it before it sends what
+has come meanwhile: in smaller ones that takes longer, also where nothing lingers. The Java client
+has five under way, and makes room for each as large as it may become.
 """
 CONSUMER_TUNE: dict[Tune, tuple[Row, ...]] = {
     Tune.THROUGHPUT: (

@@ -164,12 +164,9 @@ def _places(
             ListOffsetsPartition(partition_index=index, timestamp=timestamps[index])
             for index in indexes
         ]
-        return ListOffsetsRequest(
-            replica_id=replica_id,
-            isolation_level=int(committed),
-            topics=[ListOffsetsTopic(topic, wanted)],
-            timeout_ms=_ms(client),
-        )
+        made = _listing(client, topic, wanted, committed=committed)
+        made.replica_id = replica_id
+        return made
 
     return _Question(topic, timestamps, ListOffsetsResponse, request, _offsets)
 
@@ -189,12 +186,9 @@ def deleted(client: WireClient, topic: str, indexes: Iterable[int]) -> dict[int,
         wanted = [
             ListOffsetsPartition(partition_index=index, timestamp=EARLIEST) for index in share
         ]
-        return ListOffsetsRequest(
-            replica_id=_CONSUMER,
-            topics=[ListOffsetsTopic(topic, wanted)],
-            timeout_ms=_ms(client),
-            with_deleted=True,
-        )
+        made = _listing(client, topic, wanted)
+        made.with_deleted = True
+        return made
 
     question = _Question(topic, list(indexes), ListOffsetsResponse, request, _deleted)
     return _ask_leaders(client, question)
@@ -208,16 +202,9 @@ def behind(client: WireClient, topic: str, offsets: Mapping[int, int]) -> dict[i
             ListOffsetsPartition(partition_index=index, timestamp=LATEST, lag_of=offsets[index])
             for index in indexes
         ]
-        return ListOffsetsRequest(
-            replica_id=_CONSUMER, topics=[ListOffsetsTopic(topic, wanted)], timeout_ms=_ms(client)
-        )
+        return _listing(client, topic, wanted)
 
-    question = _Question(topic, offsets, ListOffsetsResponse, request, _behind)
-    try:
-        found, _ = _ask_once(client, question, client.deadline())
-    except ClientError:
-        return {}
-    return found
+    return _told(client, _Question(topic, offsets, ListOffsetsResponse, request, _behind))
 
 
 def vacancies(
@@ -231,19 +218,9 @@ def vacancies(
             ListOffsetsPartition(index, timestamp=LATEST, vacant_from=offsets[index])
             for index in indexes
         ]
-        return ListOffsetsRequest(
-            replica_id=_CONSUMER,
-            isolation_level=int(committed),
-            topics=[ListOffsetsTopic(topic, wanted)],
-            timeout_ms=_ms(client),
-        )
+        return _listing(client, topic, wanted, committed=committed)
 
-    question = _Question(topic, offsets, ListOffsetsResponse, request, _vacant)
-    try:
-        found, _ = _ask_once(client, question, client.deadline())
-    except ClientError:
-        return {}
-    return found
+    return _told(client, _Question(topic, offsets, ListOffsetsResponse, request, _vacant))
 
 
 def delete_records(client: WireClient, topic: str, before: Mapping[int, int]) -> dict[int, int]:
@@ -283,6 +260,15 @@ def _ask_leaders(client: WireClient, question: _Question[M, T]) -> dict[int, T]:
     return client.retry(attempt)
 
 
+def _told(client: WireClient, question: _Question[M, T]) -> dict[int, T]:
+    """What is good to know, and not waited for: of partitions whose leader answers."""
+    try:
+        found, _ = _ask_once(client, question, client.deadline())
+    except ClientError:
+        return {}
+    return found
+
+
 def _ask_once(
     client: WireClient, question: _Question[M, T], deadline: float
 ) -> tuple[dict[int, T], dict[int, ClientError]]:
@@ -301,6 +287,17 @@ def _ask_once(
             else:
                 found[index] = each
     return dict(sorted(found.items())), dict(sorted(failures.items()))
+
+
+def _listing(
+    client: WireClient, topic: str, wanted: list[ListOffsetsPartition], *, committed: bool = False
+) -> ListOffsetsRequest:
+    return ListOffsetsRequest(
+        replica_id=_CONSUMER,
+        isolation_level=int(committed),
+        topics=[ListOffsetsTopic(topic, wanted)],
+        timeout_ms=_ms(client),
+    )
 
 
 def _offsets(topic: str, answer: ListOffsetsResponse) -> dict[int, Found | ClientError]:

@@ -82,10 +82,10 @@ PRODUCER_TUNE: dict[Tune, tuple[Row, ...]] = {
         Row("socket.nagle.disable", True, None),
     ),
 }
-"""Batches may be as large as a broker takes that nobody told otherwise. Where librdkafka has to keep
-the order of a partition, it has one batch under way there, and waits for it before it sends what
-has come meanwhile: in smaller ones that takes longer, also where nothing lingers. The Java client
-has five under way, and makes room for each as large as it may become.
+"""Batches may be as large as a broker takes that nobody told otherwise. Where librdkafka keeps the
+order of a partition, it has one batch under way there, and waits for it before it sends what has
+come meanwhile: in smaller ones that takes longer, also where nothing lingers. The Java client has
+five under way, and makes room for each as large as it may become.
 """
 CONSUMER_TUNE: dict[Tune, tuple[Row, ...]] = {
     Tune.THROUGHPUT: (

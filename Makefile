@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-WORKERS ?= 4
+WORKERS ?= 3
 DURATION ?= 60
 SEEDS ?= 50
 

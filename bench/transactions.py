@@ -1,9 +1,10 @@
 """What transactions cost: the same messages with a commit after every thousand, and without.
 
 A producer waits for each commit, which takes as long as its last records and the commit need to be
-synced, one after the other. Others go on meanwhile. So several producers show what transactions
-cost the broker, and one by itself what they cost who waits. Settings are those of the SDK for
-throughput, but for compression.
+synced, one after the other. Others go on meanwhile. So several producers show what is left of
+their throughput together, and one by itself what transactions cost who waits. With eight and more
+the core of the load is full, and not the broker's. Settings are those of the SDK for throughput,
+but for compression.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Cost(NamedTuple):
 
 
 def of_several(profile: Path | None = None) -> Result:
-    """What they cost the broker: while one producer waits, others go on."""
+    """What they cost together: while one producer waits, others go on."""
     with PinnedBroker(profile=profile) as broker:
         eight = _measured(broker, EIGHT)
         others = [f"{case.name} {_measured(broker, case)}" for case in FEWER_AND_MORE]
